@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::extractive::sentences;
 use crate::interfaces::{ModelError, Reranker};
 use crate::memory::relevance::{Judgement, Relevance};
-use crate::memory::{attached, lexical, own_words, plain_text};
+use crate::memory::{attached, lexical, own_words, plain_text, with_attached};
 
 /// A piece of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,15 +25,70 @@ const PROBABILITY_MIN: f64 = 0.2;
 /// A second passage is shown if it is nearly as likely to answer.
 const SHARE_OF_BEST: f64 = 0.8;
 
+/// A message with those parts of its files that bear on its question, in at most so many bytes; `None` if the encoder can't read the
+/// question.
+///
+/// # Errors
+/// If the encoder fails.
+pub fn parts_of_files(
+    message: &str,
+    encoder: &dyn Reranker,
+    bytes_max: usize,
+) -> Result<Option<String>, ModelError> {
+    let all = passages(message);
+    let asked = question(message);
+    let read = likely(all.clone(), &asked);
+    let texts: Vec<&str> = read.iter().map(|passage| passage.text).collect();
+    let Some(scores) = encoder.scores(&asked, &texts)? else { return Ok(None) };
+    let mut best: Vec<(f32, usize)> = scores
+        .into_iter()
+        .zip(&read)
+        .filter_map(|(score, passage)| {
+            Some((score, all.iter().position(|of| std::ptr::eq(of.text, passage.text))?))
+        })
+        .collect();
+    best.sort_by(|a, b| b.0.total_cmp(&a.0));
+    // Each with what stands around it.
+    let mut chosen = BTreeSet::new();
+    let mut n_bytes = 0;
+    for at in best.into_iter().flat_map(|(_, at)| at.saturating_sub(1)..=at + 1) {
+        let Some(passage) = all.get(at).filter(|_| !chosen.contains(&at)) else { continue };
+        n_bytes += passage.text.len() + 1;
+        if n_bytes > bytes_max {
+            break;
+        }
+        chosen.insert(at);
+    }
+    let mut out = own_words(message).trim_end().to_owned();
+    for label in attached(message) {
+        let file = name_of(label);
+        let mut text = String::new();
+        let mut last = None;
+        for &at in chosen.iter().filter(|&&at| all[at].file == file) {
+            if last.is_none_or(|last| last + 1 != at) {
+                text.push_str("…\n");
+            }
+            text.push_str(all[at].text);
+            text.push('\n');
+            last = Some(at);
+        }
+        out = with_attached(&out, label, &text);
+    }
+    Ok(Some(out))
+}
+
+/// What is asked of the files. "When is the meeting? @notes.md": a file's name is no part of it.
+fn question(message: &str) -> String {
+    let words = own_words(message).split_whitespace().filter(|word| !word.starts_with('@'));
+    words.collect::<Vec<_>>().join(" ")
+}
+
 /// What the files of a message say to its question, quoted, or that they say nothing; `None` if the encoder can't read the question.
 ///
 /// # Errors
 /// If the encoder fails.
 pub fn quote_files(message: &str, encoder: &dyn Reranker) -> Result<Option<String>, ModelError> {
-    // "When is the meeting? @notes.md": the name of the file is no part of what is asked.
-    let question = own_words(message).split_whitespace();
-    let question: Vec<&str> = question.filter(|word| !word.starts_with('@')).collect();
-    let question = &*question.join(" ");
+    let question = &*question(message);
     let read = likely(passages(message), question);
     let texts: Vec<&str> = read.iter().map(|passage| passage.text).collect();
     let Some(scores) = encoder.scores(question, &texts)? else { return Ok(None) };
@@ -132,6 +187,21 @@ mod tests {
             "I find nothing that answers this in recipe.md."
         );
         assert_eq!(quoted(asked, "", "x"), "I find nothing that answers this in recipe.md.");
+    }
+
+    #[test]
+    fn of_a_file_that_does_not_fit_a_model_is_given_what_bears_on_the_question() {
+        let lines: Vec<String> =
+            (0..500)
+                .map(|n| {
+                    if n == 400 { "The tier bakes long".into() } else { format!("line number {n}") }
+                })
+                .collect();
+        let message =
+            with_attached("when does the tier bake? @a.md", "a.md, 9 kB", &lines.join("\n"));
+        let given = parts_of_files(&message, &Having("tier"), 60).unwrap().unwrap();
+        let expected = "when does the tier bake? @a.md\n\n[attached: a.md, 9 kB]\n…\nline number 399\nThe tier bakes long\nline number 401\n";
+        assert_eq!(given, expected);
     }
 
     #[test]

@@ -197,7 +197,9 @@ fn read(path: &Path, name: &str, wanted: Option<&str>) -> Result<Content, Failur
         return Ok(Content::Memory(rows));
     }
     Ok(Content::Chats(if import_zip::is_zip(&bytes) {
-        imports::parse_parts(&import_zip::conversations(Cursor::new(bytes), name)?, wanted)?
+        let parts = import_zip::conversations(Cursor::new(&bytes), name)?;
+        let owner = import_zip::owner(Cursor::new(&bytes));
+        Imported { owner, ..imports::parse_parts(&parts, wanted)? }
     } else {
         imports::parse(&bytes, name, wanted)?
     }))
@@ -310,7 +312,8 @@ pub fn preview(app: &App, imported: &Imported, as_json: bool) -> Outcome {
         app.console.line(&format!("… and {more} more"))?;
     }
     let who = if speakers.is_empty() {
-        "what the user said is yours".to_owned()
+        let owner = imported.owner.as_deref().map_or("the user".into(), |name| one_line(name, 40));
+        format!("what {owner} said is yours")
     } else {
         format!(
             "between {}",
@@ -318,8 +321,10 @@ pub fn preview(app: &App, imported: &Imported, as_json: bool) -> Outcome {
         )
     };
     let span = span.map_or_else(String::new, |(first, last)| format!(", {first} to {last}"));
+    let format = imported.format;
+    let what = if format.is_empty() { String::new() } else { format!("{format}: ") };
     app.console.line(&format!(
-        "{} with {}{span}; {who}. Nothing was written.",
+        "{what}{} with {}{span}; {who}. Nothing was written.",
         counted(imported.sessions.len(), "conversation"),
         counted(all().count(), "message"),
     ))?;

@@ -37,7 +37,7 @@ pub fn run(app: &App, path: &Path, args: &args::Import) -> Outcome {
     let mut session = memories::memories(text.trim_start_matches('\u{feff}'), TITLE, at)
         .ok_or_else(|| ImportError::Empty { path: name.clone() })?;
     if args.preview {
-        let imported = Imported { sessions: vec![session], notes: Vec::new() };
+        let imported = Imported { sessions: vec![session], ..Imported::default() };
         return import::preview(app, &imported, args.json);
     }
     let store = app.open()?;
@@ -53,6 +53,6 @@ pub fn run(app: &App, path: &Path, args: &args::Import) -> Outcome {
     session.messages.retain(|message| !known.contains(&message.content));
     let n_known = n - session.messages.len();
     let sessions = if session.messages.is_empty() { Vec::new() } else { vec![session] };
-    let imported = Imported { sessions, notes: Vec::new() };
+    let imported = Imported { sessions, ..Imported::default() };
     import::take(app, &store, (path, args.json), &imported, n_known)
 }

@@ -3,6 +3,7 @@
 use std::io::{Read, Seek};
 use std::path::Path;
 
+use serde_json::Value;
 use zip::ZipArchive;
 
 use crate::imports::ImportError;
@@ -48,6 +49,25 @@ pub fn conversations(
     Ok(parts)
 }
 
+/// Whose it is, by the account that lies beside the conversations.
+pub fn owner(zip: impl Read + Seek) -> Option<String> {
+    const BYTES_MAX: u64 = 1 << 20;
+    let mut archive = ZipArchive::new(zip).ok()?;
+    let is_account =
+        |name: &str| matches!(name.rsplit('/').next().unwrap_or(name), "user.json" | "users.json");
+    let names: Vec<String> = archive.file_names().filter_map(Result::ok).map(Into::into).collect();
+    let file = archive.by_name(names.iter().find(|name| is_account(name))?).ok()?;
+    let account: Value = serde_json::from_reader(file.take(BYTES_MAX)).ok()?;
+    // One, where several share an export.
+    let account = match &account {
+        Value::Array(all) => all.iter().next().filter(|_| all.len() == 1)?,
+        one => one,
+    };
+    let named =
+        |key: &str| account.get(key).and_then(Value::as_str).filter(|name| !name.is_empty());
+    ["full_name", "name", "email_address", "email"].into_iter().find_map(named).map(str::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::{Cursor, Write as _};
@@ -76,6 +96,15 @@ mod tests {
             parts.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
         let name = |part: &str| format!("export.zip, x/conversations-{part}.json");
         assert_eq!(shape, [(name("000").as_str(), &b"a"[..]), (name("001").as_str(), b"b")]);
+        let of = |account: &str| owner(Cursor::new(zip(&[("users.json", account)])));
+        assert_eq!(
+            of(r#"[{"uuid": "1", "full_name": "Petra Berg"}]"#).as_deref(),
+            Some("Petra Berg")
+        );
+        assert_eq!(of(r#"{"id": "1", "email": "p@b.se"}"#).as_deref(), Some("p@b.se"));
+        for none in ["", "[]", "{}", "3", r#"[{"full_name": "A"}, {"full_name": "B"}]"#] {
+            assert_eq!(of(none), None, "{none}");
+        }
         let error = |bytes: &[u8]| conversations(Cursor::new(bytes), "z").unwrap_err().to_string();
         assert!(error(&zip(&[("users.json", "")])).contains("without a conversations.json"));
         assert!(error(&file[..file.len() / 2]).contains("damaged zip"));

@@ -9,7 +9,7 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use serde::Serialize;
 
 use super::report::Failure;
@@ -109,8 +109,9 @@ impl Console {
         } else if io::stderr().is_terminal() {
             let bar = ProgressBar::new(0);
             bar.set_style(
-                ProgressStyle::with_template("{bar:30} {percent:>3}% {msg}")
-                    .unwrap_or_else(|_| ProgressStyle::default_bar()),
+                ProgressStyle::with_template("{bar:30} {percent:>3}% {msg}{left}")
+                    .unwrap_or_else(|_| ProgressStyle::default_bar())
+                    .with_key("left", time_left),
             );
             Progress::Bar(bar)
         } else {
@@ -127,6 +128,18 @@ pub enum Progress {
     Bar(ProgressBar),
     /// Elsewhere: the time of the last line. A short task writes none.
     Lines(Mutex<Instant>),
+}
+
+/// "· 12 s left", once that can be told and is long.
+fn time_left(state: &ProgressState, out: &mut dyn std::fmt::Write) {
+    const LONG: Duration = Duration::from_secs(3);
+    let seconds = state.eta().as_secs();
+    // Writing to a bar can't fail.
+    let _ = match seconds {
+        _ if state.elapsed() < Duration::from_secs(1) || state.eta() < LONG => Ok(()),
+        0..90 => write!(out, " · {seconds} s left"),
+        _ => write!(out, " · {} min left", seconds.div_ceil(60)),
+    };
 }
 
 const LINES_EVERY: Duration = Duration::from_secs(5);

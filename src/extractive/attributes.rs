@@ -11,7 +11,7 @@ use super::values::{
 use super::words::{Token, join, tokens};
 use super::{Statement, dates};
 
-static APPOINTMENTS: Words = Words::new("appointments");
+pub(super) static APPOINTMENTS: Words = Words::new("appointments");
 static CODED_THINGS: Words = Words::new("coded things");
 static NOT_A_SUBJECT: Words = Words::new("not a subject");
 static OPENERS_OF_TIME_CLAUSES: Words = Words::new("openers of time clauses");

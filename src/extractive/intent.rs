@@ -150,6 +150,8 @@ pub(super) fn is_request(words: &[Token]) -> bool {
         // "Plan to see Rome in May."
         ["plan", "to", ..] | ["pick", "up", ..] => false,
         _ if REQUESTS.match_any(&lower) => true,
+        // "Run some code please"
+        [first, .., "please"] if lexicon::is_base_verb(first) => true,
         [first, second, ..] => {
             COMMANDS.has(first)
                 && !(lexicon::AUXILIARIES.has(second)

@@ -1,7 +1,7 @@
 //! Repairs of what people type: restores subjects and the capitals of names; removes the listener's
 //! name, end marks and emoji.
 
-use super::attributes::is_creature;
+use super::attributes::{APPOINTMENTS, is_creature};
 use super::facts::is_name;
 use super::lexicon::{self, capitalise};
 use super::lists::{Rows, Words};
@@ -222,6 +222,7 @@ fn follows_kin(words: &[Token], i: usize) -> bool {
         || lexicon::is_adverb(&word.lower)
         || lexicon::is_participle(&word.lower)
         || is_creature(&word.lower)
+        || APPOINTMENTS.has(&word.lower)
         || word.lower.ends_with("ing");
     i >= 2
         && is_creature(&before.lower)

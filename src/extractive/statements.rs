@@ -133,6 +133,12 @@ impl<'a> Message<'a> {
             if self.made.len() >= STATEMENTS_MAX {
                 break;
             }
+            // The headings that a note stands below; "Run some code please".
+            let words: Vec<Token> = tokens(sentence).into_iter().filter(|t| t.word).collect();
+            let begs = words.last().is_some_and(|t| t.is("please")) && intent::is_request(&words);
+            if sentence.contains(" › ") || begs {
+                continue;
+            }
             let language = if sentence.len() > SENTENCE_CHARS_MAX {
                 Language::None
             } else {

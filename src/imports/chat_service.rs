@@ -133,7 +133,7 @@ impl Collected {
                 self.n_left_out
             ));
         }
-        Ok(Imported { sessions: self.sessions, notes })
+        Ok(Imported { sessions: self.sessions, notes, ..Imported::default() })
     }
 }
 

@@ -92,7 +92,7 @@ fn read_lines(file: &ImportFile<'_>) -> Result<Imported, ImportError> {
     if n_other_roles > 0 {
         notes.push(format!("{n_other_roles} system and tool messages were left out."));
     }
-    Ok(Imported { sessions, notes })
+    Ok(Imported { sessions, notes, ..Imported::default() })
 }
 
 /// The object that a line is.

@@ -71,6 +71,10 @@ pub struct Imported {
     pub sessions: Vec<ImportedSession>,
     /// What was left out, for the person.
     pub notes: Vec<String>,
+    /// What it was taken for: "Claude's export".
+    pub format: &'static str,
+    /// Whose it is, where that is said: the name of an account.
+    pub owner: Option<String>,
 }
 
 /// One sitting of a conversation: one session in the store.
@@ -141,7 +145,7 @@ pub fn parse(
     })?;
     let file = ImportFile { text, path, conversation };
     let imported = match FORMATS.iter().find(|format| format.sniff(text)) {
-        Some(format) => format.read(&file)?,
+        Some(format) => Imported { format: format.summary(), ..format.read(&file)? },
         None => Imported::default(),
     };
     if imported.sessions.is_empty() {
@@ -165,6 +169,7 @@ pub fn parse_parts(
             Ok(part) => {
                 all.sessions.extend(part.sessions);
                 all.notes.extend(part.notes);
+                all.format = part.format;
             }
             // Another part may have it.
             Err(e @ (ImportError::NoConversation { .. } | ImportError::Empty { .. })) => {

@@ -55,7 +55,7 @@ pub(super) fn items(mut models: Vec<PullableModel>, pull: Option<&Pull>) -> Vec<
         let says = match (m.fits, m.recommended) {
             (false, _) => text!("too large here"),
             (true, true) => text!("recommended"),
-            (true, false) => texts::lookup(&m.good_at),
+            (true, false) => &text!("fits · {what}", what = texts::lookup(&m.good_at)),
         };
         let detail =
             text!("download {size} · {what}", size = size_of(m.bytes as usize), what = says);

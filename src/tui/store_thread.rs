@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::chat::{OwnFile as _, Parts, Persona, Template, export};
 use crate::error_chain::error_chain;
-use crate::extractive::{THE_USER, as_fact, to_second_person};
+use crate::extractive::{THE_USER, as_fact, said_to, to_second_person};
 use crate::memory::{
     EpisodeId, Message, MessageId, Role, Semantic, SemanticId, SessionId, plain_text,
 };
@@ -193,7 +193,10 @@ impl StoreThread {
             | StoreRequest::SeeLearned
             | StoreRequest::KeepLearned(_)) => self.keep(&request)?,
             StoreRequest::Edit { semantic, text } => self.edit(semantic, &text)?,
-            StoreRequest::Undo => StoreReply::Undone(store.write(|tx| tx.undo_own())?),
+            StoreRequest::Undo => {
+                let undone = store.write(|tx| tx.undo_own())?;
+                StoreReply::Undone(undone.map(|what| self.in_full(what)))
+            }
             StoreRequest::Export { .. } if !self.0.allowed.exports => {
                 return Err(text!("this machine's policy forbids it").into());
             }
@@ -236,6 +239,17 @@ impl StoreThread {
             n_facts: gone.len() + plan.struck.len(),
             n_blotted: plan.blotted.len(),
         })
+    }
+
+    /// What was undone, with the fact as it is again.
+    fn in_full(&self, what: String) -> String {
+        let fact = || {
+            let id = what.strip_prefix("edit of ")?.parse().ok()?;
+            let read = self.0.store.read(|r| Ok((r.semantics_by_id(&[id])?, r.user_name()?)));
+            let (facts, person) = read.ok()?;
+            Some(said_to(&facts.first()?.content, person.as_deref()))
+        };
+        fact().map_or_else(|| what.clone(), |fact| format!("{what}: “{}”", plain_text(&fact)))
     }
 
     fn edit(&self, semantic: SemanticId, text: &str) -> Result<StoreReply, Box<dyn Error>> {

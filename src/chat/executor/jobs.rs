@@ -7,7 +7,7 @@ use crate::chat::driver::Input;
 use crate::chat::executor::calls::Offer;
 use crate::chat::executor::{KeptContext, Parts, RunningServers, TurnData, lock};
 use crate::chat::machine::{Event, Outcome, ReplyJob, ReplyStep, TurnEvent, Update};
-use crate::chat::passages::quote_files;
+use crate::chat::passages::{parts_of_files, quote_files};
 use crate::chat::policy::{self, ModelProfile};
 use crate::chat::prompt;
 use crate::chat::quote::{self, Cited, Quote};
@@ -318,14 +318,18 @@ impl Job {
             recalled
         } else {
             let model = self.models.language.as_ref();
-            let question = &self.request.question;
+            let room = limit_tokens.saturating_sub(begun.len());
+            let parts = self.parts_of_files(room)?;
+            if parts.is_some() {
+                on_event(TurnEvent::FilesInParts);
+            }
+            let question = parts.as_ref().unwrap_or(&self.request.question);
             let alone = policy::stands_alone(&self.profile, question);
             let history = if alone && !with_memories {
                 Vec::new()
             } else {
                 policy::as_talk(&self.profile, &self.request.history)
             };
-            let room = limit_tokens.saturating_sub(begun.len());
             let system = self.profile.system(self.now);
             let tools = prompt::Tools { listed: &offer.lines, exchanges: &self.request.exchanges };
             let built = prompt::build(model, &system, &history, question, tools, room);
@@ -343,6 +347,23 @@ impl Job {
             on_event(TurnEvent::QuestionCut);
         }
         Ok(context)
+    }
+
+    /// The question with the parts of its files that bear on it, where all of them do not fit.
+    fn parts_of_files(&self, room_tokens: usize) -> Result<Option<String>, ModelError> {
+        /// Of the room: what is read is waited for.
+        const SHARE: usize = 3;
+        const TOKEN_BYTES: usize = 3;
+        let question = &self.request.question;
+        let Some(encoder) = self.profile.encoder.as_deref() else { return Ok(None) };
+        let asks = extractive::intent(policy::head(question)) == Intent::Question;
+        if !asks || attached(question).next().is_none() {
+            return Ok(None);
+        }
+        if self.models.language.encode(question).len() < room_tokens {
+            return Ok(None);
+        }
+        parts_of_files(question, encoder, room_tokens / SHARE * TOKEN_BYTES)
     }
 
     fn generate(

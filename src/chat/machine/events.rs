@@ -140,6 +140,8 @@ pub enum TurnEvent {
     Window(Window),
     /// The question alone is longer than the window.
     QuestionCut,
+    /// Of its files the model is given parts.
+    FilesInParts,
     Text(String),
     Generated(Outcome),
     /// The model asks for a call, after this text; or wrote one that can't be made, and why.

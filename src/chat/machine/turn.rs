@@ -168,6 +168,13 @@ impl Machine {
                 );
                 vec![notice(Level::Warning, text)]
             }
+            (phase @ Phase::Replying { .. }, TurnEvent::FilesInParts) => {
+                self.phase = phase;
+                let text = text!(
+                    "This is longer than the model's window, so the model reads the parts that bear on the question."
+                );
+                vec![notice(Level::Info, text)]
+            }
             (Phase::Finishing { then, .. }, TurnEvent::ReplySaved(saved)) => {
                 if let Some(session) = &mut self.session {
                     session.id = saved.message.session;

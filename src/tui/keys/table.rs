@@ -253,7 +253,7 @@ pub const BINDINGS: &[Binding] = &[
     row(Messages, "fork", A::Fork, "n").help("a new chat that goes on from here").hint("new from here"),
     row(Messages, "why", A::Why, "w").help("why this answer").hint("why"),
     row(Messages, "forget", A::Forget, "f delete").help("forget it (asks first)").hint("forget"),
-    row(Messages, "forget_grounds", A::ForgetGrounds, "F").help("forget what it rests on (asks first)").hint("forget what it rests on"),
+    row(Messages, "forget_grounds", A::ForgetGrounds, "F").help("forget what it rests on (asks first)").hint("its sources"),
     row(Messages, "first", A::First, "home"),
     row(Messages, "close", A::Close, "esc enter q").hint("back"),
     row(Messages, "help", A::Help, "?"),

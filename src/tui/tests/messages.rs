@@ -257,3 +257,30 @@ fn time_alone_changes_the_screen_five_times_a_second_at_most() {
     assert_ne!(h.state.by_time(), said);
     assert!(!h.state.moves());
 }
+
+#[test]
+fn what_a_reply_rests_on_can_be_forgotten() {
+    let mut h = Harness::ready(80, 24);
+    h.exchange(1, "Where do I live?", "In Lund.", record());
+    h.press("up");
+    assert!(h.screen().contains("F its sources"), "{}", h.screen());
+    h.take();
+    h.press("F");
+    let ids = vec!["s31".parse().unwrap(), "s12".parse().unwrap()];
+    assert_eq!(h.take(), [Effect::Store(StoreRequest::PlanForget { ids, matching: None })]);
+    h.press("esc");
+    // One that rests on nothing.
+    h.exchange(2, "hi", "Hello!", Value::Null);
+    h.press("up");
+    h.press("F");
+    assert!(h.screen().contains("rests on nothing"));
+}
+
+#[test]
+fn a_command_is_begun_while_a_message_is_chosen() {
+    let mut h = Harness::ready(80, 24);
+    h.exchange(1, "hi", "Hello!", Value::Null);
+    h.press("up");
+    h.type_str("/undo");
+    assert_eq!((h.state.focus, h.state.editor.text().as_str()), (Focus::Input, "/undo"));
+}

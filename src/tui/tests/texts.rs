@@ -18,7 +18,7 @@ use crate::tui::wrap;
 const OF_SCREEN: [&str; 4] = ["tui/", "chat/machine/", "chat/executor/", "chat/driver.rs"];
 
 /// Words that are no texts of the screen: where, and how they begin.
-const NO_TEXTS: [(&str, &[&str]); 10] = [
+const NO_TEXTS: [(&str, &[&str]); 11] = [
     // What a model or a log reads.
     (
         "chat/executor/",
@@ -43,6 +43,7 @@ const NO_TEXTS: [(&str, &[&str]); 10] = [
     // What is printed, not shown.
     ("tui/keys/file.rs", &["# The keys of the chat."]),
     ("tui/plain/mod.rs", &["the chat"]),
+    ("tui/store_thread.rs", &["edit of "]),
     ("tui/runner.rs", &["provoked by a test", "the chat"]),
 ];
 
