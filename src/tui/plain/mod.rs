@@ -2,6 +2,7 @@
 //! threads are those of the screen.
 
 mod telling;
+mod told;
 
 #[cfg(test)]
 mod tests;
