@@ -2,13 +2,15 @@
 //! sentence. It knows neither the chat nor memory.
 
 use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::io::{Read, Write as _};
+use std::panic;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
 
+use rustix::process::{Resource, Rlimit, setrlimit};
 use thiserror::Error;
 
-use crate::texts::key;
+use crate::texts::{key, text};
 
 /// Larger files are not read.
 pub const BYTES_MAX: u64 = 16 << 20;
@@ -40,11 +42,7 @@ pub enum AttachError {
     NotUtf8 { name: String },
     #[error("{name} has no text in it (scanned pages are pictures)")]
     Empty { name: String },
-    #[error(
-        "{name} is a PDF, and this machine has no `pdftotext` to read it (it comes with poppler-utils)"
-    )]
-    NoPdfReader { name: String },
-    #[error("`pdftotext` could not read {name}: {why}")]
+    #[error("{name} is a PDF that can't be read: {why}")]
     Pdf { name: String, why: String },
 }
 
@@ -84,7 +82,7 @@ pub fn read(path: &Path) -> Result<Attachment, AttachError> {
         return Err(AttachError::Folder { name });
     }
     let file = File::open(path).map_err(unreadable)?;
-    from_bytes(&name, bytes(file, &name)?, Some(path))
+    from_bytes(&name, bytes(file, &name)?)
 }
 
 /// All of it, up to the limit.
@@ -102,22 +100,19 @@ fn bytes(from: impl Read, name: &str) -> Result<Vec<u8>, AttachError> {
 /// What comes on a pipe.
 ///
 /// # Errors
-/// As [`read`]; a PDF has to be a file.
+/// As [`read`].
 pub fn read_from(from: impl Read, name: &str) -> Result<Attachment, AttachError> {
-    from_bytes(name, bytes(from, name)?, None)
+    from_bytes(name, bytes(from, name)?)
 }
 
-fn from_bytes(name: &str, bytes: Vec<u8>, path: Option<&Path>) -> Result<Attachment, AttachError> {
+fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Attachment, AttachError> {
     let name = name.to_owned();
     let n = bytes.len();
     let is_image = bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP")
         || bytes.get(4..8) == Some(b"ftyp");
     let known = KINDS.iter().find(|(begin, _)| bytes.starts_with(begin)).map(|(_, what)| *what);
     let text = if bytes.starts_with(b"%PDF") {
-        let Some(path) = path else {
-            return Err(AttachError::NotText { name, what: key!("a PDF, which has to be a file") });
-        };
-        of_pdf(&name, path)?
+        of_pdf(bytes).map_err(|why| AttachError::Pdf { name: name.clone(), why })?
     } else if let Some(what) = known.or(is_image.then_some(key!("an image or a film"))) {
         return Err(AttachError::NotText { name, what });
     } else if bytes.contains(&0) {
@@ -142,30 +137,65 @@ fn short(name: &str) -> &str {
     name.char_indices().nth(n.saturating_sub(CHARS_MAX)).map_or(name, |(at, _)| &name[at..])
 }
 
-/// By poppler's `pdftotext`, a program of its own: PDFs are hostile input.
-fn of_pdf(name: &str, path: &Path) -> Result<String, AttachError> {
-    let name = name.to_owned();
-    // A path that begins with a dash is no option.
-    let path = if path.is_absolute() { path.to_owned() } else { PathBuf::from(".").join(path) };
-    let run = Command::new("pdftotext")
-        .args(["-enc", "UTF-8", "-q"])
-        .arg(path)
-        .arg("-")
-        .stdin(Stdio::null())
-        .output();
-    match run {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            Err(AttachError::NoPdfReader { name })
-        }
-        Err(source) => Err(AttachError::Unreadable { name, source }),
-        Ok(out) if !out.status.success() => {
-            let said = String::from_utf8_lossy(&out.stderr);
-            let why = said.lines().next().filter(|line| !line.trim().is_empty());
-            let why = why.map_or_else(|| out.status.to_string(), str::to_owned);
-            Err(AttachError::Pdf { name, why })
-        }
-        Ok(out) => Ok(String::from_utf8_lossy(&out.stdout).replace('\u{c}', "\n")),
+/// The argument with which this program reads a PDF from its input, and its text begins with this line.
+pub const PDF_READER: &str = "__pdf";
+
+/// PDFs are hostile input, and large programs: another process of this program reads them, within limits.
+fn of_pdf(pdf: Vec<u8>) -> Result<String, String> {
+    let program = std::env::current_exe().map_err(|e| e.to_string())?;
+    let mut reader = Command::new(program)
+        .arg(PDF_READER)
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|e| e.to_string())?;
+    let input = reader.stdin.take();
+    let feed = std::thread::spawn(move || input.map(|mut input| input.write_all(&pdf)));
+    let out = reader.wait_with_output().map_err(|e| e.to_string())?;
+    // One that ended early did not read all of it.
+    let _ = feed.join();
+    let said = String::from_utf8_lossy(&out.stdout);
+    match said.split_once('\n') {
+        Some((PDF_READER, text)) if out.status.success() => Ok(text.to_owned()),
+        Some((PDF_READER, why)) => Err(why.trim().to_owned()),
+        _ => Err(text!("it is damaged, or too much for the reader").into()),
     }
+}
+
+/// What [`of_pdf`] starts: text on standard output, or why there is none, and the exit code.
+pub fn read_pdf() -> ExitCode {
+    const SECONDS_MAX: u64 = 30;
+    const MEMORY_MAX: u64 = 4 << 30;
+    limit(Resource::Cpu, SECONDS_MAX);
+    limit(Resource::As, MEMORY_MAX);
+    let mut pdf = Vec::new();
+    let read = std::io::stdin().lock().take(BYTES_MAX).read_to_end(&mut pdf);
+    let text = match read {
+        Ok(_) => pdf_text(&pdf),
+        Err(e) => Err(e.to_string()),
+    };
+    let (said, code) = match text {
+        Ok(text) => (text, ExitCode::SUCCESS),
+        Err(why) => (why, ExitCode::FAILURE),
+    };
+    let said = &said[..said.floor_char_boundary(BYTES_MAX as usize)];
+    let _ = write!(std::io::stdout().lock(), "{PDF_READER}\n{said}");
+    code
+}
+
+fn limit(resource: Resource, most: u64) {
+    let limits = Rlimit { current: Some(most), maximum: Some(most) };
+    // Where the system has no such limit, there is none.
+    let _ = setrlimit(resource, limits);
+}
+
+fn pdf_text(pdf: &[u8]) -> Result<String, String> {
+    let read = || pdf_extract::extract_text_from_mem(pdf).map_err(|e| e.to_string());
+    let text = panic::catch_unwind(read).unwrap_or_else(|_| Err("it is damaged".into()))?;
+    // Paragraphs stand apart; single lines of a table do, too.
+    Ok(text.replace("\n\n\n", "\n\n").trim().to_owned())
 }
 
 fn is_html(name: &str, text: &str) -> bool {
@@ -330,11 +360,6 @@ mod tests {
         check("a.bin", b"a\0b", "a.bin is no text: the models here read text only");
         check("a.txt", b"caf\xe9", "a.txt is not UTF-8 text; `iconv` makes it so");
         check("a.txt", b" \n", "a.txt has no text in it (scanned pages are pictures)");
-        check(
-            "-",
-            b"%PDF-1.7",
-            "- is a PDF, which has to be a file: the models here read text only",
-        );
         let error = read(Path::new("/")).unwrap_err().to_string();
         assert_eq!(error, "/ is a folder; name the files in it");
         assert!(
@@ -356,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pdf_is_read_by_pdftotext() {
+    fn a_pdf_is_its_text() {
         // One page that says "Hello from a page".
         let stream = "BT /F1 24 Tf 72 700 Td (Hello from a page) Tj ET";
         let objects = [
@@ -368,20 +393,25 @@ mod tests {
             format!("<< /Length {} >>\nstream\n{stream}\nendstream", stream.len()),
             "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_owned(),
         ];
-        let mut pdf = "%PDF-1.4\n".to_owned();
+        let (mut pdf, mut places) = ("%PDF-1.4\n".to_owned(), String::new());
         for (n, object) in objects.iter().enumerate() {
+            writeln!(places, "{:010} 00000 n ", pdf.len()).unwrap();
             write!(pdf, "{} 0 obj\n{object}\nendobj\n", n + 1).unwrap();
         }
-        pdf += "trailer << /Root 1 0 R /Size 6 >>\n%%EOF\n";
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("-a.pdf");
-        std::fs::write(&path, pdf).unwrap();
-        match read(&path) {
-            Ok(attachment) => assert_eq!(attachment.text.trim(), "Hello from a page"),
-            Err(AttachError::NoPdfReader { .. }) => crate::testing::skip("pdftotext is not there"),
-            Err(error) => panic!("{error}"),
+        let table = pdf.len();
+        write!(
+            pdf,
+            "xref\n0 6\n0000000000 65535 f \n{places}trailer\n<< /Root 1 0 R /Size 6 >>\nstartxref\n{table}\n%%EOF\n"
+        )
+        .unwrap();
+        assert_eq!(pdf_text(pdf.as_bytes()).as_deref(), Ok("Hello from a page"));
+        assert!(pdf_text(b"%PDF-1.4\nbroken").is_err());
+        // Any part of it, and any byte of it another one.
+        for at in 0..pdf.len() {
+            let _ = pdf_text(&pdf.as_bytes()[..at]);
+            let mut other = pdf.clone().into_bytes();
+            other[at] ^= 1;
+            let _ = pdf_text(&other);
         }
-        std::fs::write(&path, "%PDF-1.4\nbroken").unwrap();
-        assert!(read(&path).is_err());
     }
 }

@@ -388,7 +388,7 @@ fn terminal() -> (Health, String) {
     let size = crossterm::terminal::size()
         .map_or_else(|_| String::new(), |(columns, rows)| format!(", {columns}×{rows}"));
     if term == "dumb" {
-        return (Health::Bad, "TERM is dumb: the chat needs a terminal that can draw".into());
+        return (Health::Remark, "TERM is dumb: the chat is lines, as with --plain".into());
     }
     if !utf8 {
         return (

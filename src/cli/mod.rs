@@ -55,6 +55,7 @@ use self::dirs::Directories;
 use self::passphrase::Key;
 use self::policy::Policy;
 use self::report::Outcome;
+use crate::attachments;
 use crate::inference;
 use crate::interfaces::{Cancel, Clock as _, SystemClock};
 use crate::memory::plain_text;
@@ -178,8 +179,11 @@ fn keep_memory_private() {
 /// Runs the program. `args` begins with its name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     keep_memory_private();
-    inference::set_up_allocator();
     let args: Vec<OsString> = args.into_iter().collect();
+    if args.get(1).is_some_and(|first| first == attachments::PDF_READER) {
+        return attachments::read_pdf();
+    }
+    inference::set_up_allocator();
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(e) => {

@@ -174,7 +174,7 @@ impl Failure {
                 "`inglenook doctor` looks at everything that can be wrong"
             }
             Self::Tui(TuiError::NotATerminal) => {
-                "for scripts there is `inglenook ask`; `inglenook --help` lists the rest"
+                "`inglenook --plain` chats by lines, also through a pipe; for scripts there is `inglenook ask`"
             }
             Self::Tui(TuiError::Terminal(_)) => {
                 "`inglenook doctor` looks at the terminal; `inglenook ask` needs none"

@@ -89,12 +89,8 @@ fn reason(error: AttachError) -> String {
         AttachError::Empty { name } => {
             text!("{name} has no text in it (scanned pages are pictures)", name)
         }
-        AttachError::NoPdfReader { name } => text!(
-            "{name} is a PDF, and this machine has no `pdftotext` to read it (it comes with poppler-utils)",
-            name
-        ),
         AttachError::Pdf { name, why } => {
-            text!("`pdftotext` could not read {name}: {why}", name, why)
+            text!("{name} is a PDF that can't be read: {why}", name, why)
         }
     }
 }
