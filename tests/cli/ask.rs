@@ -1,7 +1,5 @@
 //! `ask`, with the built-in starter.
 
-use std::fmt::Write as _;
-
 use inglenook::store::Store;
 
 use super::Home;
@@ -257,31 +255,12 @@ fn the_chat_needs_a_terminal_and_says_so() {
 #[test]
 fn a_pdf_goes_with_the_question() {
     let home = Home::new();
-    let stream = "BT /F1 24 Tf 72 700 Td (The meeting is on Tuesday in Bergen.) Tj ET";
-    let objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
-        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_owned(),
-        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R \
-         /Resources << /Font << /F1 5 0 R >> >> >>"
-            .to_owned(),
-        format!("<< /Length {} >>\nstream\n{stream}\nendstream", stream.len()),
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_owned(),
-    ];
-    let (mut pdf, mut places) = ("%PDF-1.4\n".to_owned(), String::new());
-    for (n, object) in objects.iter().enumerate() {
-        writeln!(places, "{:010} 00000 n ", pdf.len()).unwrap();
-        write!(pdf, "{} 0 obj\n{object}\nendobj\n", n + 1).unwrap();
-    }
-    let table = pdf.len();
-    write!(
-        pdf,
-        "xref\n0 6\n0000000000 65535 f \n{places}trailer\n<< /Root 1 0 R /Size 6 >>\nstartxref\n{table}\n%%EOF\n"
-    ).unwrap();
-    let path = home.file("-a.pdf", &pdf);
+    let pdf = include_bytes!("../fixtures/page.pdf");
+    let path = home.file("-a.pdf", pdf);
     let question = "Where is the meeting?";
     let file = format!("--file={}", path.display());
     assert!(home.ok(&["ask", &file, question]).contains("Bergen"));
-    let piped = home.command(&["ask", question]).write_stdin(pdf.clone()).output().unwrap();
+    let piped = home.command(&["ask", question]).write_stdin(&pdf[..]).output().unwrap();
     assert!(String::from_utf8_lossy(&piped.stdout).contains("Bergen"), "{piped:?}");
     let broken = home.file("b.pdf", "%PDF-1.4\nbroken");
     let error = home.fails(&["ask", &format!("--file={}", broken.display()), question], 1);
