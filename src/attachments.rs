@@ -341,7 +341,6 @@ fn entity(text: &str, n: &mut usize) -> char {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[track_caller]

@@ -84,11 +84,22 @@ pub fn quote<'a>(
         |question: &str, earlier: &str, later: &[&str]| changed(encoder, question, earlier, later);
     let question = head(question);
     let answer = extractive::answer_by(question, &candidates, at.civil(), user_name, &changed_by);
-    let reminds = reminds(profile, question) && !answer.as_ref().is_some_and(|answer| answer.sure);
-    let answer = if reminds {
-        extractive::reminder(question, &candidates, at.civil(), user_name, &changed_by)?
-    } else {
-        answer?
+    let remind = || extractive::reminder(question, &candidates, at.civil(), user_name, &changed_by);
+    let mut reminds =
+        reminds(profile, question) && !answer.as_ref().is_some_and(|answer| answer.sure);
+    let is_half = |answer: &ExtractiveAnswer| !answer.text.starts_with(HEDGE);
+    let answer = match answer {
+        // "When does Clara visit, and what can I cook?": what is known, and what to heed.
+        Some(half) if reminds && extractive::asks_twice(question) && is_half(&half) => {
+            reminds = false;
+            let besides = remind();
+            let text = besides.as_ref().map_or("", |besides| &besides.text);
+            let text = format!("{}{text}", half.text);
+            let cited = half.cited.into_iter().chain(besides.into_iter().flat_map(|b| b.cited));
+            ExtractiveAnswer { text, cited: cited.collect(), sure: false }
+        }
+        _ if reminds => remind()?,
+        answer => answer?,
     };
     let sureness = if reminds {
         None
@@ -206,7 +217,11 @@ mod tests {
         let encoder = encoder.map(|score| std::sync::Arc::new(Scores(score)) as _);
         let profile = ModelProfile::new(&info, Reader::Extractive, encoder);
         let said = |id, text| message(id, Role::User, text);
-        let earlier = [said(1, "I moved to Lund last week."), said(3, "I have a dog named Max.")];
+        let earlier = [
+            said(1, "I moved to Lund last week."),
+            said(3, "I have a dog named Max."),
+            said(5, "I'm allergic to nuts."),
+        ];
         let at = ManualClock::at("2026-11-21T10:00:00Z").now();
         quote(&profile, question, Vec::new(), earlier.iter(), at, None)
     }
@@ -239,6 +254,14 @@ mod tests {
         assert!(told.text.contains("Lund"), "{told:?}");
         assert_eq!((told.cited.from_chat, told.cited.sureness), (vec![MessageId(1)], None));
         assert_eq!(answered("What is my job?", None), None);
+    }
+
+    #[test]
+    fn of_two_questions_one_is_answered_and_the_other_reminded() {
+        let told = answered("Where do I live, and what should I cook tonight?", None).unwrap();
+        assert!(told.text.starts_with("You moved to Lund"), "{told:?}");
+        assert!(told.text.contains("You told me: You are allergic to nuts."), "{told:?}");
+        assert!(!told.reminds && told.cited.from_chat.len() == 2, "{told:?}");
     }
 
     #[test]

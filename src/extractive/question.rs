@@ -46,6 +46,11 @@ pub fn misses_when(question: &str, reply: &str) -> bool {
     kind(&lower) == Kind::When && !lexicon::words(reply).any(says_when)
 }
 
+/// Whether it is two questions in one.
+pub fn asks_twice(question: &str) -> bool {
+    two_questions(question).is_some()
+}
+
 /// "When does Clara visit, and what can't she eat?" is one question more than it seems, unless the second one needs the first.
 pub(super) fn two_questions(question: &str) -> Option<[&str; 2]> {
     const WORDS_MIN: usize = 3;
