@@ -37,16 +37,7 @@ pub fn parts_of_files(
 ) -> Result<Option<String>, ModelError> {
     let all = passages(message);
     let asked = question(message);
-    let read = likely(all.clone(), &asked);
-    let texts: Vec<&str> = read.iter().map(|passage| passage.text).collect();
-    let Some(scores) = encoder.scores(&asked, &texts)? else { return Ok(None) };
-    let mut best: Vec<(f32, usize)> = scores
-        .into_iter()
-        .zip(&read)
-        .filter_map(|(score, passage)| {
-            Some((score, all.iter().position(|of| std::ptr::eq(of.text, passage.text))?))
-        })
-        .collect();
+    let Some(mut best) = scored(&all, &asked, encoder)? else { return Ok(None) };
     best.sort_by(|a, b| b.0.total_cmp(&a.0));
     // Each with what stands around it.
     let mut chosen = BTreeSet::new();
@@ -89,16 +80,15 @@ fn question(message: &str) -> String {
 /// If the encoder fails.
 pub fn quote_files(message: &str, encoder: &dyn Reranker) -> Result<Option<String>, ModelError> {
     let question = &*question(message);
-    let read = likely(passages(message), question);
-    let texts: Vec<&str> = read.iter().map(|passage| passage.text).collect();
-    let Some(scores) = encoder.scores(question, &texts)? else { return Ok(None) };
+    let all = passages(message);
+    let Some(scores) = scored(&all, question, encoder)? else { return Ok(None) };
     let weights = Relevance::default().answering;
     let probability = |score: f32| {
         let score = f64::from(score);
         weights.relevance(&Judgement { by_cues: 0.0, score, best: score, is_message: false })
     };
     let mut found: Vec<(f64, &Passage<'_>)> =
-        scores.into_iter().map(probability).zip(&read).collect();
+        scores.into_iter().map(|(score, at)| (probability(score), &all[at])).collect();
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     let best = found.first().map_or(0.0, |of| of.0);
     found.retain(|of| of.0 >= PROBABILITY_MIN.max(best * SHARE_OF_BEST));
@@ -141,10 +131,22 @@ fn passages(message: &str) -> Vec<Passage<'_>> {
     out
 }
 
-/// As many as are read, in order.
-fn likely<'a>(passages: Vec<Passage<'a>>, question: &str) -> Vec<Passage<'a>> {
+/// The score and the place of each that is read, in order; `None` if the encoder can't read the question.
+fn scored(
+    passages: &[Passage<'_>],
+    question: &str,
+    encoder: &dyn Reranker,
+) -> Result<Option<Vec<(f32, usize)>>, ModelError> {
+    let read = likely(passages, question);
+    let texts: Vec<&str> = read.iter().map(|&at| passages[at].text).collect();
+    let scores = encoder.scores(question, &texts)?;
+    Ok(scores.map(|scores| scores.into_iter().zip(read).collect()))
+}
+
+/// The places of as many as are read, in order.
+fn likely(passages: &[Passage<'_>], question: &str) -> Vec<usize> {
     if passages.len() <= N_READ_MAX {
-        return passages;
+        return (0..passages.len()).collect();
     }
     let asked: BTreeSet<String> = lexical::terms(question).into_iter().collect();
     let shared = |of: &Passage<'_>| {
@@ -154,7 +156,7 @@ fn likely<'a>(passages: Vec<Passage<'a>>, question: &str) -> Vec<Passage<'a>> {
         passages.iter().enumerate().map(|(i, passage)| (shared(passage), i)).collect();
     ranked.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     let chosen: BTreeSet<usize> = ranked.into_iter().take(N_READ_MAX).map(|(_, i)| i).collect();
-    passages.into_iter().enumerate().filter(|(i, _)| chosen.contains(i)).map(|(_, p)| p).collect()
+    chosen.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -36,6 +36,19 @@ const N_WINDOW: usize = 60;
 /// nothing selected it.
 const WINDOW_RELEVANCE: f64 = 0.5;
 
+/// What the person said here, or a fact made of it (`speaker`: `None`), which nothing selected.
+fn said_here(text: &str, at: Moment, speaker: Option<&str>, superseded: bool) -> Candidate {
+    Candidate {
+        text: head(text).to_owned(),
+        relevance: WINDOW_RELEVANCE,
+        at: at.civil(),
+        raw_speaker: speaker.map(str::to_owned),
+        superseded,
+        origin: Origin::Person,
+        answers: None,
+    }
+}
+
 /// The answer made of evidence; `None` if nothing answers. `earlier` is the open chat: what was said a minute ago may
 /// not have reached memory yet.
 pub fn quote<'a>(
@@ -46,6 +59,7 @@ pub fn quote<'a>(
     at: Moment,
     user_name: Option<&str>,
 ) -> Option<Quote> {
+    let name = user_name.unwrap_or(extractive::THE_USER);
     let n_recalled = candidates.len();
     let mut from = Vec::new();
     for line in earlier.rev().filter(|l| l.role == Role::User).take(N_WINDOW) {
@@ -57,28 +71,12 @@ pub fn quote<'a>(
             }
             continue;
         }
-        candidates.push(Candidate {
-            text: head(&line.content).to_owned(),
-            relevance: WINDOW_RELEVANCE,
-            at: line.created_at.civil(),
-            raw_speaker: Some(user_name.unwrap_or(extractive::THE_USER).to_owned()),
-            superseded: false,
-            origin: Origin::Person,
-            answers: None,
-        });
+        candidates.push(said_here(&line.content, line.created_at, Some(name), false));
         from.push(line.id);
     }
     // "I'm allergic to nuts, can I eat pesto?"
     let told = extractive::told_with(head(question));
-    candidates.extend(told.map(|text| Candidate {
-        text,
-        relevance: WINDOW_RELEVANCE,
-        at: at.civil(),
-        raw_speaker: Some(user_name.unwrap_or(extractive::THE_USER).to_owned()),
-        superseded: false,
-        origin: Origin::Person,
-        answers: None,
-    }));
+    candidates.extend(told.map(|text| said_here(&text, at, Some(name), false)));
     let encoder = profile.encoder.as_deref();
     let changed_by =
         |question: &str, earlier: &str, later: &[&str]| changed(encoder, question, earlier, later);
@@ -126,22 +124,10 @@ pub fn what_is_on(
     at: Moment,
     user_name: Option<&str>,
 ) -> (Quote, Evidence) {
-    let candidate = |text: &str, at: Moment, raw_speaker, superseded| Candidate {
-        text: head(text).to_owned(),
-        relevance: WINDOW_RELEVANCE,
-        at: at.civil(),
-        raw_speaker,
-        superseded,
-        origin: Origin::Person,
-        answers: None,
-    };
     let name = user_name.unwrap_or(extractive::THE_USER);
     let of_facts =
-        facts.iter().map(|f| candidate(&f.content, f.created_at, None, f.superseded_by.is_some()));
-    let said = unnoted
-        .iter()
-        .rev()
-        .map(|m| candidate(&m.content, m.created_at, Some(name.to_owned()), false));
+        facts.iter().map(|f| said_here(&f.content, f.created_at, None, f.superseded_by.is_some()));
+    let said = unnoted.iter().rev().map(|m| said_here(&m.content, m.created_at, Some(name), false));
     let candidates: Vec<Candidate> = of_facts.chain(said).collect();
     let answer = extractive::what_is_on(head(question), &candidates, at.civil(), user_name);
     let mut evidence = Evidence::default();

@@ -2,8 +2,7 @@
 
 use super::Statement;
 use super::answer::LIST_MAX;
-use super::evidence::{Evidence, is_user};
-use super::judge::same_name;
+use super::evidence::{Evidence, is_about_person};
 use super::lexicon;
 use super::lists::{Pairs, Words};
 use super::patterns::Patterns;
@@ -53,20 +52,18 @@ pub(super) fn restrictions<'a>(
     evidence: &'a [Evidence],
     person: Option<&str>,
 ) -> Vec<&'a Evidence> {
-    let is_asked_about = |subject: &str| {
-        let is_person = is_user(subject)
-            || ["the user"].into_iter().chain(person).any(|name| same_name(subject, name));
+    let is_asked_about = |e: &&Evidence| {
         if asked.names.is_empty() {
-            is_person
-        } else {
-            let words: Vec<String> = lexicon::words(subject).map(str::to_lowercase).collect();
-            asked.names.iter().any(|name| words.contains(name))
+            return is_about_person(e, person);
         }
+        let subject = e.statement.subject.as_deref().unwrap_or_default();
+        let words: Vec<String> = lexicon::words(subject).map(str::to_lowercase).collect();
+        asked.names.iter().any(|name| words.contains(name))
     };
     let mut found: Vec<&Evidence> = evidence
         .iter()
         .filter(|e| !e.superseded && e.successor.is_none())
-        .filter(|e| e.statement.subject.as_deref().is_some_and(is_asked_about))
+        .filter(is_asked_about)
         .filter(|e| restricts(&e.statement))
         .collect();
     found.sort_by_key(|e| std::cmp::Reverse((e.at, e.order)));

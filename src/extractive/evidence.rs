@@ -140,7 +140,7 @@ pub(super) fn collect(candidates: &[Candidate], person: Option<&str>) -> Vec<Evi
 }
 
 /// Whether a statement is about the person: see [`Origin::outranks`].
-fn is_about_person(e: &Evidence, person: Option<&str>) -> bool {
+pub(super) fn is_about_person(e: &Evidence, person: Option<&str>) -> bool {
     let is_named = |subject: &str| person.is_some_and(|name| name.eq_ignore_ascii_case(subject));
     e.statement.subject.as_deref().is_some_and(|subject| is_user(subject) || is_named(subject))
 }

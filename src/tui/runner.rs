@@ -9,6 +9,7 @@ use crossterm::event::{Event as TerminalEvent, EventStream, MouseButton, MouseEv
 use crossterm::execute;
 use futures_util::StreamExt;
 use thiserror::Error;
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -84,10 +85,7 @@ pub fn run(parts: Parts, beginning: Beginning) -> Result<Left, TuiError> {
         return Err(TuiError::NotATerminal);
     }
     terminal::install_panic_hook();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(TuiError::Terminal)?;
+    let runtime = runtime()?;
     let mut screen = terminal::enter().map_err(|error| {
         terminal::leave();
         TuiError::Terminal(error)
@@ -95,16 +93,26 @@ pub fn run(parts: Parts, beginning: Beginning) -> Result<Left, TuiError> {
     let (mut driver, mut store) = (None, None);
     let outcome = runtime.block_on(drive(parts, beginning, &mut screen, &mut driver, &mut store));
     terminal::leave();
-    // The event stream's own thread may be waiting for a key; don't wait for it.
-    runtime.shutdown_background();
     // Only now: the person has their shell back while the last writes finish.
+    end(runtime, store, driver);
+    outcome
+}
+
+/// The loop's.
+pub(super) fn runtime() -> Result<Runtime, TuiError> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(TuiError::Terminal)
+}
+
+/// Finishes the last writes.
+pub(super) fn end(runtime: Runtime, store: Option<Requests>, driver: Option<Driver>) {
+    // A thread that waits for a key is not waited for.
+    runtime.shutdown_background();
     if let Some(store) = store {
         store.finish();
     }
     if let Some(driver) = driver {
         driver.stop();
     }
-    outcome
 }
 
 struct Loop<'a> {

@@ -40,19 +40,10 @@ const PROMPT: &str = "> ";
 /// If standard input or output can't be used, or the conversation's thread panicked.
 pub fn run(parts: Parts, beginning: Beginning) -> Result<Left, TuiError> {
     terminal::install_panic_hook();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(TuiError::Terminal)?;
+    let runtime = runner::runtime()?;
     let (mut driver, mut store) = (None, None);
     let outcome = runtime.block_on(drive(parts, beginning, &mut driver, &mut store));
-    runtime.shutdown_background();
-    if let Some(store) = store {
-        store.finish();
-    }
-    if let Some(driver) = driver {
-        driver.stop();
-    }
+    runner::end(runtime, store, driver);
     outcome
 }
 

@@ -82,8 +82,10 @@ impl Telling {
     /// One step of the chat, told.
     pub fn feed(&mut self, state: &mut State, event: Event, now: Moment) -> Vec<Effect> {
         let before = Before::of(state);
-        let live = state.transcript.live.clone();
         let what = What::of(&event);
+        // It is gone afterwards.
+        let is_over = matches!(what, What::Idle);
+        let live = is_over.then(|| state.transcript.live.clone()).flatten();
         let effects = update(state, event, now);
         self.tell(state, &before, &what, live);
         self.close_what_was_told(state, effects)
@@ -223,8 +225,7 @@ impl Telling {
                 self.reply.clear();
             }
             What::Text => {
-                let text = state.transcript.live.clone().unwrap_or_default();
-                self.go_on(&text);
+                self.go_on(state.transcript.live.as_deref().unwrap_or_default());
             }
             What::Tick => self.wait(state),
             What::Ready if !self.is_ready => {
@@ -246,8 +247,7 @@ impl Telling {
         if let Some((hint, _)) = &state.hint
             && before.hint.as_ref() != Some(hint)
         {
-            let hint = hint.clone();
-            self.say(&hint);
+            self.say(hint);
         }
         self.overlay(state, before);
         if !state.editor.is_empty()
@@ -289,8 +289,7 @@ impl Telling {
             told.lines().filter(|line| line.trim_start().starts_with("```")).count() % 2 == 0
         };
         if let Some(at) = ends.into_iter().find(is_outside) {
-            let part = rest[..at].to_owned();
-            self.part(&part);
+            self.part(&rest[..at]);
         }
     }
 
@@ -298,8 +297,7 @@ impl Telling {
         let rest = text.strip_prefix(self.reply.as_str());
         // What was told is not what it became.
         self.begun &= rest.is_some();
-        let rest = rest.unwrap_or(text).to_owned();
-        self.part(&rest);
+        self.part(rest.unwrap_or(text));
         text.clone_into(&mut self.reply);
     }
 
