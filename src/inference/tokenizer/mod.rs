@@ -28,6 +28,9 @@ const ID_MAX: u32 = 1 << 22;
 /// expressions give up (by a panic) after ten million steps, which a pasted run of blanks reaches.
 const CHUNK_BYTES: usize = 32 << 10;
 
+/// Gemma 4's marks around a thought, which has to be told from the answer.
+const VISIBLE: [&str; 2] = ["<|channel>", "<channel|>"];
+
 fn damaged(reason: impl fmt::Display) -> String {
     format!("the tokenizer is damaged: {reason}")
 }
@@ -41,6 +44,8 @@ fn unsupported(what: impl fmt::Display) -> String {
 pub struct Tokenizer {
     inner: tokenizers::Tokenizer,
     spelling: Spelling,
+    /// It puts a space of its own in front of each text, as SentencePiece's rules may.
+    prepends_space: bool,
     /// Bytes of each token; empty where there is none.
     pieces: Vec<Box<[u8]>>,
     /// Added tokens by their text.
@@ -99,10 +104,16 @@ impl Tokenizer {
         if pieces.is_empty() {
             return Err(damaged("the vocabulary is empty"));
         }
+        let letter = guarded(|| inner.encode_fast("a", false)).map(|e| e.get_ids().to_vec());
+        let first = letter.unwrap_or_default().first().and_then(|&id| pieces.get(id as usize));
+        let prepends_space =
+            spelling == Spelling::SpaceMark && first.is_some_and(|piece| piece.starts_with(b" "));
+        let is_hidden = |a: &&Added| a.special && !VISIBLE.contains(&a.text.as_str());
         Ok(Self {
             spelling,
+            prepends_space,
             pieces,
-            hidden: added.iter().filter(|a| a.special).map(|a| a.id).collect(),
+            hidden: added.iter().filter(is_hidden).map(|a| a.id).collect(),
             added: added.into_iter().map(|a| (a.text, a.id)).collect(),
             control,
             begin,
@@ -130,8 +141,7 @@ impl Tokenizer {
     pub fn encode(&self, text: &str) -> Vec<u32> {
         let mut ids = Vec::with_capacity(text.len() / 3 + 1);
         for (i, chunk) in chunks(text).enumerate() {
-            // SentencePiece puts its own space in front of each text.
-            let again = i > 0 && self.spelling == Spelling::SpaceMark;
+            let again = i > 0 && self.prepends_space;
             let chunk = if again { chunk.strip_prefix(' ').unwrap_or(chunk) } else { chunk };
             match guarded(|| self.inner.encode_fast(chunk, false)) {
                 Ok(encoding) if encoding.get_ids().iter().all(|id| !self.control.contains(id)) => {
