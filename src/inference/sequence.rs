@@ -229,6 +229,7 @@ impl Sequence {
             }
             Ok(Uncertainty {
                 entropy_nats: mean(&entropy),
+                first_entropy_nats: entropy.first().copied().unwrap_or(0.0),
                 nll_nats: mean(&nll),
                 question_nll_nats: mean(&of_question),
             })

@@ -8,6 +8,8 @@ use std::str::FromStr;
 pub struct Uncertainty {
     /// Mean of `H(p) = −Σ p ln p` over the first m answer positions under greedy decoding.
     pub entropy_nats: f64,
+    /// The same of the first position alone.
+    pub first_entropy_nats: f64,
     /// Mean negative log-likelihood of those greedy tokens (the official code's signal).
     pub nll_nats: f64,
     /// Mean negative log-likelihood of the question's own tokens.

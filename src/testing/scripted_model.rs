@@ -308,7 +308,12 @@ impl Context for ScriptedContext {
     ) -> Result<Uncertainty, ModelError> {
         let nats = (self.model.0.uncertainty)(&text_of(&self.tokens), &text_of(question));
         self.n_processed += (question.len() + tail.len()) as u64;
-        Ok(Uncertainty { entropy_nats: nats, nll_nats: nats, question_nll_nats: nats })
+        Ok(Uncertainty {
+            entropy_nats: nats,
+            first_entropy_nats: nats,
+            nll_nats: nats,
+            question_nll_nats: nats,
+        })
     }
 
     fn choose(&mut self, choices: &[Vec<u32>]) -> Result<Vec<f64>, ModelError> {

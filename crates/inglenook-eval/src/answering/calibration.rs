@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use inglenook::interfaces::{Cancel, Context, Models, Signal};
+use inglenook::interfaces::{Cancel, Context, Models, Signal, Uncertainty};
 use inglenook::memory::Moment;
 use inglenook::memory::inclusion::{GatePolicy, Reference};
 use inglenook::recall::{Recall, RecallConfig, RecallRequest};
@@ -22,6 +22,7 @@ use super::memory_builder::ModelUse;
 use super::meter::Metered;
 use super::method::Method;
 use super::methods::{self, Answerer};
+use super::recording::Recording;
 use super::{Skipped, chosen, of_question};
 use crate::metrics::{Interval, interval, roc_auc};
 use crate::plot::{Plot, Point, against_tokens};
@@ -30,14 +31,19 @@ use crate::{EvalError, SEED, Scored};
 /// Episodes probed per question: the official code's maximum.
 const N_PROBES: usize = 10;
 
-/// Their names, and over how many answer positions they are averaged; `None`: as recall does.
-const SIGNALS: [(&str, Signal, Option<usize>); 5] = [
-    ("entropy", Signal::Entropy, None),
-    ("entropy of the first token", Signal::Entropy, Some(1)),
-    ("nll", Signal::Nll, None),
-    ("question-nll", Signal::QuestionNll, None),
-    ("overlap", Signal::Overlap, None),
+/// One value of a measurement.
+type Value = fn(&Uncertainty) -> f64;
+
+/// What one measurement of the reader tells, by name; a larger drop should mean evidence.
+const BY_READER: [(&str, Value); 4] = [
+    ("entropy", |measured| measured.entropy_nats),
+    ("entropy of the first token", |measured| measured.first_entropy_nats),
+    ("nll", |measured| measured.nll_nats),
+    ("question-nll", |measured| measured.question_nll_nats),
 ];
+
+/// Sets of probes of a question: those by the reader, the entropy against that without any evidence, the overlap.
+const N_SETS: usize = BY_READER.len() + 2;
 
 /// Smallest drops that admit or expand an episode, in nats (for [`Signal::Overlap`] a fraction). 0.45 is
 /// the official code's; infinity admits nothing.
@@ -51,6 +57,8 @@ pub struct GateRun<'a> {
     pub memories: &'a Path,
     pub questions_max: Option<usize>,
     pub recall: RecallConfig,
+    /// Whether thresholds are tried, too.
+    pub sweeps: bool,
     /// The model's grade, as in [`super::Run::grade`].
     pub grade: Option<(String, String)>,
 }
@@ -93,8 +101,8 @@ pub struct GateReport {
     pub questions_in_file: usize,
     pub conversations: usize,
     pub signals: Vec<SignalRow>,
-    /// The signal of the sweep.
-    pub swept: &'static str,
+    /// The signal of the sweep, if there was one.
+    pub swept: Option<&'static str>,
     pub sweep: Vec<SweepRow>,
     pub skipped: Vec<Skipped>,
 }
@@ -113,13 +121,13 @@ pub fn measure_gate(
     let chosen = chosen(&conversations, run.questions_max);
     let info = models.language.info();
     let grade = run.grade.as_ref();
-    let swept = run.recall.signal.unwrap_or(super::usual_signal(info));
+    let swept = run.sweeps.then(|| run.recall.signal.unwrap_or(super::usual_signal(info)));
     let model = Metered::new(Arc::clone(&models.language));
     let system = methods::system(&model);
     let head = methods::head(&model, &system)?;
-    let mut probes: Vec<Vec<Probe>> = vec![Vec::new(); SIGNALS.len()];
+    let mut probes: Vec<Vec<Probe>> = vec![Vec::new(); N_SETS];
     let mut answers: Vec<Vec<Answer>> = vec![Vec::new(); THRESHOLDS.len()];
-    let (mut n_done, mut n_conversations) = (0, 0);
+    let (mut n_done, mut n_answered, mut n_conversations) = (0, 0, 0);
     for (i, conversation) in conversations.iter().enumerate() {
         let asked: Vec<&Question> =
             chosen.iter().filter(|(of, _)| *of == i).map(|&(_, asked)| asked).collect();
@@ -146,6 +154,7 @@ pub fn measure_gate(
         for asked in asked {
             match bed.question(&run.recall, swept, asked, n_done) {
                 Ok((own_probes, own_answers)) => {
+                    n_answered += 1;
                     probes.iter_mut().zip(own_probes).for_each(|(all, own)| all.extend(own));
                     answers.iter_mut().zip(own_answers).for_each(|(all, own)| all.push(own));
                 }
@@ -158,10 +167,11 @@ pub fn measure_gate(
             on_progress(n_done, chosen.len());
         }
     }
-    let mut signals: Vec<SignalRow> = SIGNALS
-        .iter()
+    let names = BY_READER.iter().map(|&(name, _)| name);
+    let names = names.chain(["entropy against no evidence", "overlap"]);
+    let mut signals: Vec<SignalRow> = names
         .zip(&probes)
-        .map(|(signal, probes)| signal_row(signal.0, probes, |probe| probe.drop))
+        .map(|(name, probes)| signal_row(name, probes, |probe| probe.drop))
         .collect();
     signals.push(signal_row("entropy per character", &probes[0], |probe| {
         probe.drop / probe.n_characters as f64
@@ -170,14 +180,14 @@ pub fn measure_gate(
     Ok(GateReport {
         model: info.name.clone(),
         sha256: models.language.weights_sha256(),
-        questions: answers[0].len(),
+        questions: n_answered,
         questions_in_file: conversations
             .iter()
             .map(|conversation| conversation.questions.len())
             .sum(),
         conversations: n_conversations,
         signals,
-        swept: swept.as_str(),
+        swept: swept.map(Signal::as_str),
         sweep: THRESHOLDS.iter().zip(&answers).filter_map(|(&t, of)| sweep_row(t, of)).collect(),
         skipped,
     })
@@ -197,7 +207,7 @@ impl GateReport {
             })
             .collect();
         let title =
-            format!("What {} admits: tokens a query against F1, 95 % intervals", self.swept);
+            format!("What {} admits: tokens a query against F1, 95 % intervals", self.swept?);
         against_tokens("gate.svg", &title, &points, true)
     }
 }
@@ -263,16 +273,12 @@ impl Probing<'_> {
     fn question(
         &self,
         recall: &RecallConfig,
-        swept: Signal,
+        swept: Option<Signal>,
         asked: &Question,
         number: usize,
     ) -> Result<(Vec<Vec<Probe>>, Vec<Answer>), EvalError> {
-        let probes = SIGNALS.into_iter().map(|(_, signal, n_positions)| {
-            let n_positions = n_positions.unwrap_or(recall.n_positions);
-            let recall = RecallConfig { n_positions, ..recall.clone() };
-            self.probes(&recall, signal, asked, number)
-        });
-        let probes = probes.collect::<Result<_, _>>()?;
+        let probes = self.all_probes(recall, asked, number)?;
+        let Some(swept) = swept else { return Ok((probes, Vec::new())) };
         let answers = THRESHOLDS.into_iter().map(|threshold| {
             let gate = at_threshold(recall.gate, threshold);
             let recall = RecallConfig { signal: Some(swept), gate, ..recall.clone() };
@@ -281,10 +287,38 @@ impl Probing<'_> {
         Ok((probes, answers.collect::<Result<_, _>>()?))
     }
 
+    /// The probes of every set. The reader measures each episode once.
+    fn all_probes(
+        &self,
+        recall: &RecallConfig,
+        asked: &Question,
+        question: usize,
+    ) -> Result<Vec<Vec<Probe>>, EvalError> {
+        let (recording, log) = Recording::new(self.head.fork()?);
+        let by_entropy =
+            self.probes(recall, Signal::Entropy, Box::new(recording), asked, question)?;
+        let log = log.take();
+        let Some((empty, (before, after))) = log.empty.zip(log.measured.split_first()) else {
+            return Ok(vec![Vec::new(); N_SETS]);
+        };
+        let with = |drop: &dyn Fn(&Uncertainty) -> f64| -> Vec<Probe> {
+            let probes = by_entropy.iter().zip(after);
+            probes.map(|(&probe, after)| Probe { drop: drop(after), ..probe }).collect()
+        };
+        let mut sets: Vec<Vec<Probe>> = BY_READER
+            .iter()
+            .map(|(_, value)| with(&|after| value(before) - value(after)))
+            .collect();
+        sets.push(with(&|after| empty.entropy_nats - after.entropy_nats));
+        sets.push(self.probes(recall, Signal::Overlap, self.head.fork()?, asked, question)?);
+        Ok(sets)
+    }
+
     fn probes(
         &self,
         recall: &RecallConfig,
         signal: Signal,
+        context: Box<dyn Context>,
         asked: &Question,
         question: usize,
     ) -> Result<Vec<Probe>, EvalError> {
@@ -309,7 +343,7 @@ impl Probing<'_> {
             now: asked.at.map_or(self.memory.now, Moment::from_civil_utc),
             system: self.system,
             prompt: true,
-            reuse: Some(self.head.fork()?),
+            reuse: Some(context),
             cancel: self.cancel,
         };
         let evidence = recall.run(request, &mut |_| {})?;

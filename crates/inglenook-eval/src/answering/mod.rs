@@ -22,6 +22,7 @@ mod own_memory_tests;
 mod plots;
 mod prepared;
 mod pruning;
+mod recording;
 mod report;
 mod structural;
 #[cfg(test)]

@@ -361,13 +361,14 @@ fn the_gate_is_calibrated_and_swept() {
         memories: &memories,
         questions_max: None,
         recall: RecallConfig { signal: Some(Signal::Overlap), ..RecallConfig::default() },
+        sweeps: true,
         grade: None,
     };
     let done = std::cell::RefCell::new(Vec::new());
     let on_progress = |n, of| done.borrow_mut().push((n, of));
     let measured = || measure_gate(&run, &reader(LONG), &on_progress, &Cancel::default()).unwrap();
     let report = measured();
-    assert_eq!((report.questions, report.conversations, report.swept), (3, 1, "overlap"));
+    assert_eq!((report.questions, report.conversations, report.swept), (3, 1, Some("overlap")));
     assert_eq!(done.borrow().last(), Some(&(3, 4)), "the second conversation has no memories");
     assert_eq!(report.skipped.len(), 1, "{:?}", report.skipped);
     let names: Vec<&str> = report.signals.iter().map(|row| row.signal).collect();
@@ -376,6 +377,7 @@ fn the_gate_is_calibrated_and_swept() {
         "entropy of the first token",
         "nll",
         "question-nll",
+        "entropy against no evidence",
         "overlap",
         "entropy per character",
         "order",
@@ -393,6 +395,12 @@ fn the_gate_is_calibrated_and_swept() {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
     assert_eq!((measured(), report.plot().unwrap().file), (report.clone(), "gate.svg"));
+    let bare = GateRun { sweeps: false, ..run.clone() };
+    let bare = measure_gate(&bare, &reader(LONG), &on_progress, &Cancel::default()).unwrap();
+    assert_eq!((&bare.signals, bare.questions), (&report.signals, 3));
+    assert!(
+        bare.sweep.is_empty() && bare.plot().is_none() && !bare.markdown().contains("Threshold")
+    );
 }
 
 /// A chat of its own for every question, and a memory built from it.

@@ -138,6 +138,9 @@ pub struct Gate {
     #[arg(long, value_name = "SIGNAL",
           value_parser = ["auto", "entropy", "nll", "question-nll", "overlap"])]
     pub uncertainty: Option<String>,
+    /// Only tell evidence from the rest; try no thresholds
+    #[arg(long)]
+    pub no_sweep: bool,
     /// Keep the tables and plots in this folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

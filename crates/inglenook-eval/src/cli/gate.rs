@@ -19,6 +19,7 @@ pub(super) fn run(app: &App, args: &Gate) -> Outcome {
         memories: &args.memories,
         questions_max: args.limit.map(|n| n as usize),
         recall,
+        sweeps: !args.no_sweep,
         grade: grade(app, &models),
     };
     let (progress, start) = (app.console.progress(), Instant::now());

@@ -36,13 +36,25 @@ impl GateReport {
                 row.with_evidence,
             );
         }
+        if let Some(swept) = self.swept {
+            self.write_sweep(&mut text, swept);
+        }
+        if !self.skipped.is_empty() {
+            text += "\n## Left out\n\n";
+            for skipped in &self.skipped {
+                let _ = writeln!(text, "- {}: {}", cell(&skipped.what), cell(&skipped.reason));
+            }
+        }
+        text
+    }
+
+    fn write_sweep(&self, text: &mut String, swept: &str) {
         let _ = write!(
             text,
-            "\n## Threshold\n\nThe program's own recall, answering. An episode is admitted from such a drop of {} on; \
+            "\n## Threshold\n\nThe program's own recall, answering. An episode is admitted from such a drop of {swept} on; \
              means with 95 % intervals over the same questions.\n\n\
              | Admits from | Questions | F1 | Tokens/query | Tokens processed | Evidence recall |\n\
              |---|---|---|---|---|---|\n",
-            self.swept
         );
         for row in &self.sweep {
             let from = row.threshold.map_or_else(|| "nothing".into(), |t| format!("{t:.2}"));
@@ -56,13 +68,6 @@ impl GateReport {
                 interval(row.evidence_recall, 3),
             );
         }
-        if !self.skipped.is_empty() {
-            text += "\n## Left out\n\n";
-            for skipped in &self.skipped {
-                let _ = writeln!(text, "- {}: {}", cell(&skipped.what), cell(&skipped.reason));
-            }
-        }
-        text
     }
 }
 
