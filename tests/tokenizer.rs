@@ -8,6 +8,8 @@
 #[path = "support/mixed_lines.rs"]
 mod mixed_lines;
 
+use inglenook::inference::gguf;
+use inglenook::inference::tokenizer::Tokenizer;
 use mixed_lines::{check_file, read};
 
 #[track_caller]
@@ -49,4 +51,21 @@ fn a_thousand_lines_as_qwen_3_5_tokenizes_them() {
 #[test]
 fn a_thousand_lines_as_sentence_piece_tokenizes_them() {
     check("sentencepiece");
+}
+
+#[test]
+fn a_thousand_lines_as_gemma_4_tokenizes_them() {
+    check("gemma4");
+}
+
+/// Long texts are encoded in parts: no blank is lost or added between them.
+#[test]
+fn a_long_text_comes_back_as_it_was() {
+    let text = "It was cold, and the river froze in the night. ".repeat(2_000);
+    for kind in ["qwen2", "sentencepiece", "gemma4"] {
+        let file = read(&format!("{kind}.gguf"));
+        let metadata = gguf::parse(&file).unwrap().metadata;
+        let tokenizer = Tokenizer::from_gguf(&metadata).unwrap();
+        assert!(tokenizer.decode(&tokenizer.encode(&text)) == text, "{kind}");
+    }
 }

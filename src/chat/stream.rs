@@ -1,9 +1,8 @@
 //! A reply's text as it arrives: reasoning that some models show before they answer is held back.
 
-const OPEN: &str = "<think>";
-const CLOSE: &str = "</think>";
+use crate::prompts::reply::THOUGHTS;
 
-/// Holds back a leading `<think> … </think>`; everything else passes as it comes.
+/// Holds back a leading thought ([`THOUGHTS`]); everything else passes as it comes.
 #[derive(Debug, Default)]
 pub struct Stream {
     held: String,
@@ -24,12 +23,12 @@ impl Stream {
         }
         self.held.push_str(piece);
         let text = self.held.trim_start();
-        let answer = match text.strip_prefix(OPEN) {
-            Some(thought) => {
-                thought.split_once(CLOSE).map_or("", |(_, answer)| answer.trim_start())
+        let answer = match thought(text) {
+            Some((thought, close)) => {
+                thought.split_once(close).map_or("", |(_, answer)| answer.trim_start())
             }
             // It may become the opening tag.
-            None if OPEN.starts_with(text) => "",
+            None if THOUGHTS.iter().any(|[open, _]| open.starts_with(text)) => "",
             None => text,
         };
         self.answers = !answer.is_empty();
@@ -38,9 +37,14 @@ impl Stream {
 
     /// What was held back although it was not reasoning.
     pub fn finish(&mut self) -> String {
-        let is_thought = self.held.trim_start().starts_with(OPEN);
+        let is_thought = thought(self.held.trim_start()).is_some();
         if self.answers || is_thought { String::new() } else { std::mem::take(&mut self.held) }
     }
+}
+
+/// What follows the mark that opens a thought, and what closes it.
+fn thought(text: &str) -> Option<(&str, &'static str)> {
+    THOUGHTS.iter().find_map(|[open, close]| Some((text.strip_prefix(open)?, *close)))
 }
 
 /// A sentence that grows longer than this is said before its end has come.
@@ -81,6 +85,7 @@ mod tests {
         assert_eq!(shown(&["Hello", " you"]), "Hello you");
         assert_eq!(shown(&["<th", "ink>\nhm é", "é</th", "ink>\n\n", "Lund."]), "Lund.");
         assert_eq!(shown(&["<think>never ends"]), "");
+        assert_eq!(shown(&["<|chan", "nel>thought\nhm<chann", "el|>Lund."]), "Lund.");
         assert_eq!(shown(&["<thin"]), "<thin");
         assert_eq!(shown(&["a <think>b</think>"]), "a <think>b</think>");
         assert_eq!(shown(&["<", "b>bold"]), "<b>bold");

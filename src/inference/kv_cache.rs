@@ -121,6 +121,14 @@ impl KvCache {
         Ok(all)
     }
 
+    /// All that a layer keeps after it has written `n` tokens more, for one that shares it.
+    pub fn written<const N: usize>(&self, layer: usize, n: usize) -> Result<[Tensor; N]> {
+        let kept = self.layers.get(layer).and_then(Option::as_ref).map(|layer| &layer.kept);
+        let all = kept.into_iter().flatten().map(|kept| kept.narrow(1, 0, self.len + n));
+        let all: Vec<Tensor> = all.collect::<Result<_>>()?;
+        all.try_into().map_err(|_| candle_core::Error::msg("a cache layer is missing"))
+    }
+
     /// Counts `n` tokens that every layer has written.
     pub fn advance(&mut self, n: usize) {
         self.len += n;

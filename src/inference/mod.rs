@@ -42,6 +42,7 @@ pub mod sequence;
 #[cfg(feature = "starter")]
 pub mod starter;
 mod states;
+mod table;
 pub mod tokenizer;
 mod trunk;
 mod weight_files;

@@ -22,7 +22,7 @@ impl Rope {
         let mut frequencies: Vec<f32> = (0..pairs)
             .map(|i| match &ramp {
                 Some(ramp) => ramp.frequency(i, base(i)),
-                None => scaled(1.0 / base(i), &config.scaling),
+                None => scaled(i, 1.0 / base(i), &config.scaling),
             })
             .collect();
         for (frequency, factor) in frequencies.iter_mut().zip(factors.unwrap_or_default()) {
@@ -96,10 +96,13 @@ impl Rotation {
     }
 }
 
-fn scaled(frequency: f32, scaling: &RopeScaling) -> f32 {
+fn scaled(pair: usize, frequency: f32, scaling: &RopeScaling) -> f32 {
     match *scaling {
+        RopeScaling::Proportional { n_pairs, .. } if pair >= n_pairs => 0.0,
         RopeScaling::None | RopeScaling::Yarn { .. } | RopeScaling::Long { .. } => frequency,
-        RopeScaling::Linear(factor) => frequency / factor as f32,
+        RopeScaling::Linear(factor) | RopeScaling::Proportional { factor, .. } => {
+            frequency / factor as f32
+        }
         RopeScaling::Llama3 { factor, low_freq_factor, high_freq_factor, original_context } => {
             let wavelength = 2.0 * std::f64::consts::PI / f64::from(frequency);
             if wavelength < original_context / high_freq_factor {

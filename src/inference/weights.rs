@@ -270,36 +270,32 @@ impl Weights {
 
     fn read_values(&self, name: &str, dims: &[usize]) -> Result<Vec<f32>, ModelError> {
         let (path, tensor, bytes) = self.find(name, dims)?;
-        Ok(match tensor.stored {
-            StoredType::Ggml(GgmlDType::F32) => floats(bytes, f32::from_le_bytes),
-            StoredType::Ggml(GgmlDType::F16) => {
-                floats(bytes, |b| half::f16::from_le_bytes(b).to_f32())
+        if let StoredType::Packed(format) = tensor.stored {
+            let n_in = dims.last().copied().unwrap_or(1);
+            let n_out = dims.iter().product::<usize>() / n_in.max(1);
+            // Memory of its own: the tiles go when the values are there.
+            let packed = self.pack(name, format, (n_out, n_in), &Arena::default())?;
+            let mut values = vec![0f32; n_out * n_in];
+            for (index, row) in values.chunks_exact_mut(n_in).enumerate() {
+                packed.row(index, row);
             }
-            StoredType::Ggml(GgmlDType::BF16) => {
-                floats(bytes, |b| half::bf16::from_le_bytes(b).to_f32())
-            }
-            StoredType::F64 => floats(bytes, |b| f64::from_le_bytes(b) as f32),
-            StoredType::Ggml(dtype) => {
-                let blocks = blocks(dtype, dims, bytes, &Device::Cpu)?;
-                let values = blocks.dequantize(&Device::Cpu).and_then(|v| v.flatten_all());
-                values.and_then(|v| v.to_vec1()).map_err(backend)?
-            }
-            StoredType::Packed(format) => {
-                let n_in = dims.last().copied().unwrap_or(1);
-                let n_out = dims.iter().product::<usize>() / n_in.max(1);
-                // Memory of its own: the tiles go when the values are there.
-                let packed = self.pack(name, format, (n_out, n_in), &Arena::default())?;
-                let mut values = vec![0f32; n_out * n_in];
-                for (index, row) in values.chunks_exact_mut(n_in).enumerate() {
-                    packed.row(index, row);
-                }
-                values
-            }
-            StoredType::Other => {
-                let reason = format!("the tensor `{name}` holds no floating-point numbers");
-                return Err(bad_file(path, reason));
-            }
-        })
+            return Ok(values);
+        }
+        let values = unpacked(tensor.stored, dims, bytes).ok_or_else(|| {
+            bad_file(path, format!("the tensor `{name}` holds no floating-point numbers"))
+        })?;
+        values.map_err(backend)
+    }
+
+    /// Where a tensor is, for one who reads it there.
+    pub(super) fn stored(
+        &self,
+        name: &str,
+        dims: &[usize],
+    ) -> Result<(Arc<Bytes>, &TensorEntry), ModelError> {
+        let (_, tensor, _) = self.find(name, dims)?;
+        let (file, _) = &self.tensors[name];
+        Ok((Arc::clone(&self.files[*file].1), tensor))
     }
 
     /// A vector in f32.
@@ -323,7 +319,7 @@ impl Weights {
     ) -> Result<Option<QTensor>, ModelError> {
         let (_, tensor, bytes) = self.find(name, dims)?;
         let quantised = tensor.stored.quantised().filter(|_| !self.unpacks());
-        quantised.map(|dtype| blocks(dtype, dims, bytes, device)).transpose()
+        quantised.map(|dtype| blocks(dtype, dims, bytes, device)).transpose().map_err(backend)
     }
 
     fn packed(
@@ -458,6 +454,28 @@ impl Weights {
 /// A model of 48 layers with 128 experts each has 18,500.
 const MATRICES_MAX: usize = 1 << 17;
 
+/// The values of a tensor that candle can unpack, in f32; `None` for another.
+pub(super) fn unpacked(
+    stored: StoredType,
+    dims: &[usize],
+    bytes: &[u8],
+) -> Option<candle_core::Result<Vec<f32>>> {
+    Some(Ok(match stored {
+        StoredType::Ggml(GgmlDType::F32) => floats(bytes, f32::from_le_bytes),
+        StoredType::Ggml(GgmlDType::F16) => floats(bytes, |b| half::f16::from_le_bytes(b).to_f32()),
+        StoredType::Ggml(GgmlDType::BF16) => {
+            floats(bytes, |b| half::bf16::from_le_bytes(b).to_f32())
+        }
+        StoredType::F64 => floats(bytes, |b| f64::from_le_bytes(b) as f32),
+        StoredType::Ggml(dtype) => {
+            let blocks = blocks(dtype, dims, bytes, &Device::Cpu);
+            let values = blocks.and_then(|b| b.dequantize(&Device::Cpu)?.flatten_all());
+            return Some(values.and_then(|v| v.to_vec1()));
+        }
+        StoredType::Packed(_) | StoredType::Other => return None,
+    }))
+}
+
 /// Little-endian numbers.
 fn floats<const N: usize>(bytes: &[u8], value: fn([u8; N]) -> f32) -> Vec<f32> {
     bytes.as_chunks().0.iter().map(|&b| value(b)).collect()
@@ -468,9 +486,9 @@ fn blocks(
     dims: &[usize],
     bytes: &[u8],
     device: &Device,
-) -> Result<QTensor, ModelError> {
+) -> candle_core::Result<QTensor> {
     // A copy, because candle reads the blocks through a pointer of their own type: an allocation is
     // aligned for it, bytes compiled into the program are not.
     let aligned = bytes.to_vec();
-    qtensor_from_ggml(dtype, &aligned, dims.to_vec(), device).map_err(backend)
+    qtensor_from_ggml(dtype, &aligned, dims.to_vec(), device)
 }

@@ -14,15 +14,20 @@ pub enum Problem {
     },
 }
 
-/// The reply without a reasoning block (`<think>…</think>`), code fences and control characters.
+/// What models write around reasoning before they answer: most, and Gemma 4.
+pub const THOUGHTS: [[&str; 2]; 2] = [["<think>", "</think>"], ["<|channel>", "<channel|>"]];
+
+/// The reply without a reasoning block ([`THOUGHTS`]), code fences and control characters.
 pub fn clean(reply: &str) -> String {
     // First of all: `<thi\0nk>` would be a mark without it.
     let kept = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
     let mut text: String = reply.chars().filter(kept).collect();
-    while let Some(start) = text.find("<think>") {
-        match text[start..].find("</think>") {
-            Some(end) => text.replace_range(start..start + end + "</think>".len(), ""),
-            None => text.truncate(start), // cut off while still thinking
+    for [open, close] in THOUGHTS {
+        while let Some(start) = text.find(open) {
+            match text[start..].find(close) {
+                Some(end) => text.replace_range(start..start + end + close.len(), ""),
+                None => text.truncate(start), // cut off while still thinking
+            }
         }
     }
     text.lines()

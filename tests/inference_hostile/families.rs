@@ -94,12 +94,44 @@ fn impossible_shapes_of_later_families_are_refused() {
     refuses_config_of("smollm3", |c| c["no_rope_layers"][0] = (-1).into(), "not usable");
 }
 
+/// Keys that no layer has, heads that can't be rotated, vectors of nothing.
+#[test]
+fn impossible_shapes_of_gemma_4_are_refused() {
+    for (name, key, value, reason) in [
+        ("gemma4", "num_kv_shared_layers", 6, "its last 6 of 6 layers share keys"),
+        ("gemma4", "num_kv_shared_layers", 4, "its last 4 of 6 layers share keys"),
+        ("gemma4", "hidden_size_per_layer_input", 1_i64 << 40, "a token's vector in each layer"),
+        ("gemma4", "global_head_dim", 0, "head size 0"),
+        ("gemma4", "global_head_dim", 31, "is odd"),
+        ("gemma4", "final_logit_softcapping", 0, "multipliers"),
+        ("gemma4", "final_logit_softcapping", -3, "multipliers"),
+        ("gemma4-large", "num_global_key_value_heads", 3, "4 attention heads share 3"),
+    ] {
+        refuses_config_of(name, |c| c[key] = value.into(), reason);
+    }
+    refuses_config_of("gemma4", |c| c["enable_moe_block"] = true.into(), "mixture of experts");
+    refuses_config_of("gemma4", |c| c["use_bidirectional_attention"] = "all".into(), "follows");
+    let share = |share: f64| {
+        move |c: &mut serde_json::Value| {
+            c["rope_parameters"]["full_attention"]["partial_rotary_factor"] = share.into();
+        }
+    };
+    refuses_config_of("gemma4", share(1.5), "rotate, which is impossible");
+}
+
 /// A tensor of a family's own that is not there, under its name in a GGUF file.
 #[test]
 fn missing_tensors_of_later_families_are_named() {
     for (name, tensor) in [
         ("gemma3-f16-gguf", "blk.0.post_ffw_norm.weight"),
         ("gemma3-f16-gguf", "blk.3.post_attention_norm.weight"),
+        ("gemma4-f16-gguf", "per_layer_token_embd.weight"),
+        ("gemma4-f16-gguf", "per_layer_model_proj.weight"),
+        ("gemma4-f16-gguf", "per_layer_proj_norm.weight"),
+        ("gemma4-f16-gguf", "blk.1.inp_gate.weight"),
+        ("gemma4-f16-gguf", "blk.4.proj.weight"),
+        ("gemma4-f16-gguf", "blk.5.post_norm.weight"),
+        ("gemma4-large-f16-gguf", "blk.1.attn_v.weight"),
         ("phi3-f16-gguf", "blk.1.attn_qkv.weight"),
         ("phi3-f16-gguf", "rope_factors_long.weight"),
         ("phi3-f16-gguf", "rope_factors_short.weight"),

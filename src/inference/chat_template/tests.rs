@@ -186,6 +186,8 @@ fn made_for(model: &str) -> (&'static [&'static str], bool, bool, &'static str) 
     const LLAMA: &[&str] =
         &["<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"];
     const GEMMA: &[&str] = &["<bos>", "<start_of_turn>", "<end_of_turn>"];
+    const GEMMA4: &[&str] =
+        &["<bos>", "<|turn>", "<turn|>", "<|channel>", "<channel|>", "<|think|>"];
     const PHI3: &[&str] = &[
         "<unk>",
         "<s>",
@@ -236,6 +238,8 @@ fn made_for(model: &str) -> (&'static [&'static str], bool, bool, &'static str) 
         "llama3.2" => (LLAMA31, false, false, ""),
         "tinyllama" => (&["<unk>", "<s>", "</s>"], true, true, "'<|user|>' '<|assistant|>'"),
         "gemma3" => (GEMMA, true, true, ""),
+        "gemma4" => (GEMMA4, true, true, "{{- '<|turn>model\\n' -}}"),
+        "gemma4-large" => (GEMMA4, true, true, r"{{- '<|channel>thought\n<channel|>' -}}"),
         "phi3.5" => (PHI3, true, true, ""),
         "phi4-mini" => (PHI4, false, false, ""),
         "smollm3" => (SMOLLM3, false, false, "in system_message: /system_override"),
@@ -294,7 +298,7 @@ fn tools_are_offered_and_called_as_transformers_writes_it() {
 #[test]
 fn conversations_are_written_as_transformers_writes_them() {
     let golden = golden();
-    assert_eq!(golden.models.len(), 16);
+    assert_eq!(golden.models.len(), 18);
     for Written { model, family, default_system, drops_empty_system, expected, .. } in golden.models
     {
         assert_eq!(recognised(&model).1.format.name, family, "{model}");

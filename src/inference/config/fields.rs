@@ -164,6 +164,21 @@ impl<'a> Fields<'a> {
         )
     }
 
+    /// Yes or no for each of several, of GGUF metadata.
+    ///
+    /// # Errors
+    /// If the value is of another kind.
+    pub fn booleans(&self, name: &'static str) -> Result<Option<Vec<bool>>, String> {
+        self.value(
+            ("", name),
+            |_| None,
+            |value| match value {
+                Meta::Booleans(all) => Some(all.clone()),
+                _ => None,
+            },
+        )
+    }
+
     /// The largest of several counts, if there are several.
     pub fn largest(&self, key: Key) -> Option<usize> {
         self.numbers(key).ok().flatten()?.into_iter().max()

@@ -5,11 +5,13 @@
 
 mod fields;
 mod rotation;
+mod shapes;
 
 use serde_json::Value;
 
 pub use fields::{Fields, Key};
 pub(crate) use rotation::{RopeConfig, RopeScaling};
+pub(crate) use shapes::{Heads, Mixture, Recurrence, Sharing, Temperature};
 
 use super::families::{self, DECODERS, DecoderFamily};
 use super::metadata::Metadata;
@@ -21,8 +23,6 @@ const CONTEXT_TOKENS_MAX: usize = 1 << 20;
 pub(super) const EXPERTS_MAX: usize = 1 << 10;
 /// Tokens that a convolution mixes; real ones mix three.
 const KERNEL_MAX: usize = 64;
-/// Values of a model's states; one of 27 billion parameters has 38 million.
-const STATE_VALUES_MAX: usize = 1 << 26;
 
 /// What the gate of a feed-forward part goes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,55 +48,6 @@ pub(crate) enum LayerKind {
     Recurrent,
 }
 
-/// Heads of a layer that keeps a state: a matrix for each head of values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Recurrence {
-    /// Heads of queries and keys; several heads of values share one.
-    pub n_key_heads: usize,
-    pub n_value_heads: usize,
-    /// Length of a query or a key.
-    pub key_dim: usize,
-    pub value_dim: usize,
-}
-
-impl Recurrence {
-    /// All keys of a token, and all queries.
-    pub fn keys(self) -> usize {
-        self.n_key_heads * self.key_dim
-    }
-
-    /// All values of a token.
-    pub fn values(self) -> usize {
-        self.n_value_heads * self.value_dim
-    }
-
-    /// Queries, keys and values of a token.
-    pub fn width(self) -> usize {
-        2 * self.keys() + self.values()
-    }
-
-    /// Values of a layer's state.
-    pub fn state(self) -> usize {
-        self.values() * self.key_dim
-    }
-
-    fn check(self, n_layers: usize) -> Result<(), String> {
-        let Self { n_key_heads, n_value_heads, key_dim, value_dim } = self;
-        let sizes = [n_key_heads, n_value_heads, key_dim, value_dim];
-        // None of the products can overflow.
-        let is_small = sizes.iter().all(|n| (1..=SIZE_MAX).contains(n))
-            && n_key_heads * key_dim <= SIZE_MAX
-            && n_value_heads * value_dim <= SIZE_MAX
-            && self.state().saturating_mul(n_layers) <= STATE_VALUES_MAX;
-        if is_small && n_value_heads.is_multiple_of(n_key_heads) {
-            return Ok(());
-        }
-        Err(format!(
-            "its configuration is impossible: states of {n_value_heads} heads of {value_dim} values by {n_key_heads} of {key_dim} keys"
-        ))
-    }
-}
-
 /// Factors where other models have none (1), or one that follows from their shape.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scales {
@@ -110,33 +61,6 @@ pub(crate) struct Scales {
     pub logits: f64,
 }
 
-/// A feed-forward part of which each token takes a few.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mixture {
-    pub n_experts: usize,
-    /// Experts that a token takes.
-    pub n_used: usize,
-    /// Width of an expert.
-    pub width: usize,
-    /// The weights of those taken are made to sum up to 1.
-    pub normalises: bool,
-}
-
-/// Queries grow with the logarithm of their position, in steps.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Temperature {
-    pub beta: f64,
-    /// Tokens of a step.
-    pub step: usize,
-}
-
-impl Temperature {
-    /// The factor at a position.
-    pub fn at(self, position: usize) -> f32 {
-        (1.0 + self.beta * ((1 + position / self.step) as f64).ln()) as f32
-    }
-}
-
 /// All that the decoder needs beyond the weights.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecoderConfig {
@@ -148,9 +72,15 @@ pub struct DecoderConfig {
     /// Width of the feed-forward part.
     pub(crate) intermediate: usize,
     pub(crate) n_heads: usize,
-    /// Heads of keys and values; several heads of queries share one.
-    pub(crate) n_kv_heads: usize,
-    pub(crate) head_dim: usize,
+    /// Heads of keys and values.
+    pub(crate) heads: Heads,
+    /// Those of layers that attend to everything, where they are others.
+    pub(crate) full_heads: Option<Heads>,
+    /// Layers that attend to everything take their keys for values, too; None: where the weights have no values.
+    pub(crate) keys_are_values: Option<bool>,
+    pub(crate) sharing: Option<Sharing>,
+    /// Length of the vector that a token has in each layer, beside the one that goes through all.
+    pub(crate) per_layer: Option<usize>,
     pub(crate) norm_epsilon: f64,
     pub(crate) rope: RopeConfig,
     /// Of layers with a window, where it is another.
@@ -160,6 +90,8 @@ pub struct DecoderConfig {
     /// Tokens that a layer with a window attends to, the newest included.
     pub(crate) window: Option<usize>,
     pub(crate) scales: Scales,
+    /// Logits approach it and its negative.
+    pub(crate) logit_cap: Option<f64>,
     pub(crate) temperature: Option<Temperature>,
     /// Of layers whose feed-forward part is a mixture of experts: all, or none.
     pub(crate) mixture: Option<Mixture>,
@@ -241,15 +173,22 @@ impl DecoderConfig {
         check_activation(fields, family.activation)?;
         let hidden = fields.needed(("hidden_size", "embedding_length"))?;
         let n_heads = fields.needed(("num_attention_heads", "attention.head_count"))?;
-        let head_dim = fields.number(("head_dim", "attention.key_length"))?;
-        let head_dim = head_dim.unwrap_or_else(|| hidden / n_heads.max(1));
-        if fields.number(("", "attention.value_length"))?.is_some_and(|d| d != head_dim) {
-            return Err("its keys and values differ in length, which is not supported".into());
+        // Of layers that attend to everything, and of those with a window.
+        let full_dim = fields.number(("global_head_dim", "attention.key_length"))?;
+        let head_dim = fields.number(("head_dim", "attention.key_length_swa"))?;
+        let head_dim = head_dim.or(full_dim).unwrap_or_else(|| hidden / n_heads.max(1));
+        let full_dim = full_dim.unwrap_or(head_dim);
+        let lengths =
+            [("attention.value_length", full_dim), ("attention.value_length_swa", head_dim)];
+        for (name, dim) in lengths {
+            if fields.number(("", name))?.is_some_and(|d| d != dim) {
+                return Err("its keys and values differ in length, which is not supported".into());
+            }
         }
         let (rope, local_rope) = if fields.is_gguf() {
-            (RopeConfig::of_gguf(fields, head_dim, family.gguf_rope_interleaved)?, None)
+            (RopeConfig::of_gguf(fields, full_dim, family.gguf_rope_interleaved)?, None)
         } else {
-            RopeConfig::of_json(fields, head_dim)?
+            RopeConfig::of_json(fields, full_dim, head_dim)?
         };
         let context_tokens = match fields.number(("max_position_embeddings", "context_length"))? {
             None if fields.is_gguf() => fields.needed(("", "context_length"))?,
@@ -257,19 +196,27 @@ impl DecoderConfig {
         };
         let epsilon = fields.float(("rms_norm_eps", "attention.layer_norm_rms_epsilon"))?;
         let n_kv_heads: Key = ("num_key_value_heads", "attention.head_count_kv");
-        // Of each layer, where some do not attend: those have none.
-        let n_kv_heads = match fields.largest(n_kv_heads) {
-            Some(largest) => Some(largest),
-            None => fields.number(n_kv_heads)?,
+        // Either of each layer, where some have none (they do not attend) or another number.
+        let most = |key: Key| match fields.largest(key) {
+            Some(largest) => Ok(Some(largest)),
+            None => fields.number(key),
         };
+        let n = most(n_kv_heads)?.unwrap_or(n_heads);
+        let intermediate: Key = ("intermediate_size", "feed_forward_length");
         let mut config = Self {
             family,
             n_layers: fields.needed(("num_hidden_layers", "block_count"))?,
             hidden,
-            intermediate: fields.needed(("intermediate_size", "feed_forward_length"))?,
+            intermediate: match fields.largest(intermediate) {
+                Some(widest) => widest,
+                None => fields.needed(intermediate)?,
+            },
             n_heads,
-            n_kv_heads: n_kv_heads.unwrap_or(n_heads),
-            head_dim,
+            heads: Heads { n, dim: head_dim },
+            full_heads: (full_dim != head_dim).then_some(Heads { n, dim: full_dim }),
+            keys_are_values: Some(false),
+            sharing: None,
+            per_layer: None,
             norm_epsilon: epsilon.unwrap_or(1e-6),
             rope,
             local_rope,
@@ -277,10 +224,11 @@ impl DecoderConfig {
             window: None,
             scales: Scales {
                 embedding: 1.0,
-                attention: 1.0 / (head_dim as f64).sqrt(),
+                attention: 1.0 / (full_dim as f64).sqrt(),
                 residual: 1.0,
                 logits: 1.0,
             },
+            logit_cap: None,
             temperature: None,
             mixture: None,
             recurrence: None,
@@ -302,6 +250,33 @@ impl DecoderConfig {
             Some(LayerKind::Sliding) => (LayerKind::Sliding, self.window),
             Some(&kind) => (kind, None),
             None => (LayerKind::Full, None),
+        }
+    }
+
+    /// Its heads of keys and values, whether they are its own or another layer's.
+    pub(crate) fn heads(&self, index: usize) -> Heads {
+        match self.full_heads {
+            Some(full) if self.layer(index).0 != LayerKind::Sliding => full,
+            _ => self.heads,
+        }
+    }
+
+    /// The layer whose keys and values a layer attends to: itself, unless it has none.
+    pub(crate) fn keys_of(&self, index: usize) -> usize {
+        let Some(sharing) = self.sharing else { return index };
+        let n_own = self.n_layers.saturating_sub(sharing.n_layers);
+        if index < n_own {
+            return index;
+        }
+        let kind = self.layer(index).0;
+        (0..n_own).rev().find(|&own| self.layer(own).0 == kind).unwrap_or(index)
+    }
+
+    /// Width of its feed-forward part.
+    pub(crate) fn intermediate(&self, index: usize) -> usize {
+        match self.sharing {
+            Some(sharing) if index + sharing.n_layers >= self.n_layers => sharing.intermediate,
+            _ => self.intermediate,
         }
     }
 
@@ -337,11 +312,16 @@ impl DecoderConfig {
             ("hidden size", self.hidden),
             ("intermediate size", self.intermediate),
             ("attention heads", self.n_heads),
-            ("key-value heads", self.n_kv_heads),
-            ("head size", self.head_dim),
+            ("key-value heads", self.heads.n),
+            ("head size", self.heads.dim),
             ("context length", self.context_tokens),
         ];
-        match sizes.into_iter().find(|&(_, n)| n == 0 || n > SIZE_MAX) {
+        let full =
+            self.full_heads.map(|full| [("key-value heads", full.n), ("head size", full.dim)]);
+        let per_layer = self.per_layer.map(|n| ("size of a token's vector in each layer", n));
+        let shared = self.sharing.map(|sharing| ("intermediate size", sharing.intermediate));
+        let others = full.into_iter().flatten().chain(per_layer).chain(shared);
+        match sizes.into_iter().chain(others).find(|&(_, n)| n == 0 || n > SIZE_MAX) {
             Some((what, n)) => Err(format!("its configuration is impossible: {what} {n}")),
             None => Ok(()),
         }
@@ -350,18 +330,21 @@ impl DecoderConfig {
     /// Refuses what makes no sense.
     fn checked(self) -> Result<Self, String> {
         self.sized()?;
-        if !self.n_heads.is_multiple_of(self.n_kv_heads) {
-            return Err(format!(
-                "its configuration is impossible: {} attention heads share {} key-value heads",
-                self.n_heads, self.n_kv_heads
-            ));
-        }
-        if !self.head_dim.is_multiple_of(2) {
-            return Err(format!("its head size {} is odd: it can't be rotated", self.head_dim));
+        for heads in self.full_heads.into_iter().chain([self.heads]) {
+            if !self.n_heads.is_multiple_of(heads.n) {
+                return Err(format!(
+                    "its configuration is impossible: {} attention heads share {} key-value heads",
+                    self.n_heads, heads.n
+                ));
+            }
+            if !heads.dim.is_multiple_of(2) {
+                return Err(format!("its head size {} is odd: it can't be rotated", heads.dim));
+            }
         }
         let Scales { embedding, attention, residual, logits } = self.scales;
         let temperature = self.temperature.map_or(1.0, |t| t.beta);
-        let scales = [embedding, attention, residual, logits, temperature];
+        let cap = self.logit_cap.unwrap_or(1.0);
+        let scales = [embedding, attention, residual, logits, temperature, cap];
         if scales.iter().any(|scale| !(scale.is_finite() && *scale > 0.0)) {
             return Err("one of its multipliers is not a usable number".into());
         }
@@ -371,16 +354,8 @@ impl DecoderConfig {
         if !self.layers.is_empty() && self.layers.len() != self.n_layers {
             return Err(wrong_kinds(self.layers.len(), self.n_layers));
         }
-        if let Some(Mixture { n_experts, n_used, width, .. }) = self.mixture
-            && (n_experts > EXPERTS_MAX
-                || n_used == 0
-                || n_used > n_experts
-                || width == 0
-                || width > SIZE_MAX)
-        {
-            return Err(format!(
-                "its configuration is impossible: {n_used} of {n_experts} experts of a width of {width}"
-            ));
+        if let Some(mixture) = self.mixture {
+            mixture.check()?;
         }
         if self.window == Some(0) {
             return Err("its sliding window holds 0 tokens".into());
@@ -401,15 +376,26 @@ impl DecoderConfig {
         if let Some(recurrence) = self.recurrence {
             recurrence.check(self.layers.len())?;
         }
-        for rope in self.local_rope.iter().chain([&self.rope]) {
-            rope.check(self.head_dim)?;
+        if let Some(sharing) = self.sharing
+            && (self.n_layers - sharing.n_layers.min(self.n_layers)..self.n_layers)
+                .any(|index| self.keys_of(index) == index)
+        {
+            return Err(format!(
+                "its last {} of {} layers share keys that no layer before them has",
+                sharing.n_layers, self.n_layers
+            ));
+        }
+        let full = self.full_heads.unwrap_or(self.heads).dim;
+        let local = self.local_rope.iter().map(|rope| (rope, self.heads.dim));
+        for (rope, head_dim) in local.chain([(&self.rope, full)]) {
+            rope.check(head_dim)?;
             let is_long = matches!(rope.scaling, RopeScaling::Long { .. });
             if is_long && self.local_rope.is_some() {
                 return Err(
                     "it has a window and two sets of factors, which is not supported".into()
                 );
             }
-            if rope.dims != self.head_dim && !self.family.partial_rotation {
+            if rope.dims != head_dim && !self.family.partial_rotation {
                 return Err("it rotates only a part of each head, which is not supported".into());
             }
         }

@@ -46,6 +46,11 @@ pub(crate) enum RopeScaling {
         /// Of cosines and sines.
         attention_factor: f64,
     },
+    /// Of the pairs of whole heads only so many rotate, the first, by frequencies as if all did, divided by the factor.
+    Proportional {
+        n_pairs: usize,
+        factor: f64,
+    },
     /// LongRoPE: every frequency divided by a factor of its own, by one set of factors within the original context
     /// and by another beyond.
     Long {
@@ -63,14 +68,26 @@ impl RopeConfig {
         Self { theta, scaling: RopeScaling::None, dims, interleaved }
     }
 
+    /// Heads of which only a share rotates, by frequencies as if all did.
+    pub fn proportional(theta: f64, head_dim: usize, share: f64) -> Self {
+        let n_pairs = (head_dim as f64 * share) as usize / 2;
+        let scaling = RopeScaling::Proportional { n_pairs, factor: 1.0 };
+        Self { theta, scaling, dims: head_dim, interleaved: false }
+    }
+
     /// What a `config.json` says of all layers, or of those that attend to everything and, second, of those with a window.
-    pub fn of_json(fields: &Fields<'_>, head_dim: usize) -> Result<(Self, Option<Self>), String> {
+    pub fn of_json(
+        fields: &Fields<'_>,
+        head_dim: usize,
+        local_dim: usize,
+    ) -> Result<(Self, Option<Self>), String> {
         let parameters = fields.object(("rope_parameters", ""))?;
         if let Some(parameters) = &parameters
             && let Some(full) = parameters.object(("full_attention", ""))?
         {
             let local = parameters.object(("sliding_attention", ""))?;
-            let local = local.map(|local| Self::of_object(&local, fields, head_dim)).transpose()?;
+            let local =
+                local.map(|local| Self::of_object(&local, fields, local_dim)).transpose()?;
             return Ok((Self::of_object(&full, fields, head_dim)?, local));
         }
         let scaling = match parameters {
@@ -115,6 +132,13 @@ impl RopeConfig {
         let scaling = match kind {
             "default" => RopeScaling::None,
             "linear" => RopeScaling::Linear(number("factor")?),
+            "proportional" => {
+                let scaling = RopeScaling::Proportional {
+                    n_pairs: dims(parameters, outer, head_dim)? / 2,
+                    factor: optional("factor")?.unwrap_or(1.0),
+                };
+                return Ok(Self { theta, scaling, dims: head_dim, interleaved: false });
+            }
             "llama3" => RopeScaling::Llama3 {
                 factor: number("factor")?,
                 low_freq_factor: number("low_freq_factor")?,
@@ -222,7 +246,13 @@ impl RopeConfig {
         }
         let stretches: Vec<f64> = match &self.scaling {
             RopeScaling::None => Vec::new(),
-            RopeScaling::Linear(factor) => vec![*factor],
+            RopeScaling::Proportional { n_pairs, .. } if *n_pairs > self.dims / 2 => {
+                return Err(format!(
+                    "{n_pairs} of {} pairs of its heads rotate, which is impossible",
+                    self.dims / 2
+                ));
+            }
+            RopeScaling::Linear(factor) | RopeScaling::Proportional { factor, .. } => vec![*factor],
             &RopeScaling::Llama3 {
                 factor,
                 low_freq_factor,
@@ -289,7 +319,7 @@ fn dims(parameters: &Fields<'_>, outer: &Fields<'_>, head_dim: usize) -> Result<
 
 fn unsupported(kind: &str) -> String {
     format!(
-        "its rope scaling is `{}`, which is not supported (default, linear, llama3, yarn and longrope are)",
+        "its rope scaling is `{}`, which is not supported (default, linear, proportional, llama3, yarn and longrope are)",
         printable(kind)
     )
 }

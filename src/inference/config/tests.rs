@@ -134,7 +134,7 @@ fn gemma_s_shape_is_known_where_its_file_says_nothing() {
         "vision_config": {"hidden_size": 1152},
     }));
     let four = four.unwrap();
-    assert_eq!((four.n_heads, four.n_kv_heads, four.head_dim), (8, 4, 256));
+    assert_eq!((four.n_heads, four.heads.n, four.heads.dim), (8, 4, 256));
     assert_eq!((four.tied, four.context_tokens, four.window), (Some(true), 131_072, Some(1024)));
     assert_eq!(four.rope.scaling, RopeScaling::Linear(8.0));
     assert_eq!((four.rope.theta, four.local_rope.as_ref().unwrap().theta), (1e6, 1e4));

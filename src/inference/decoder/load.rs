@@ -5,11 +5,13 @@ use candle_core::{DType, Device, Tensor};
 use super::convolution::Convolution;
 use super::delta_net::DeltaNet;
 use super::experts::{Expert, Experts};
+use super::per_layer::{OwnInput, PerLayer};
 use super::{Attention, Decoder, FeedForward, Layer, Mixer, Outcome};
 use crate::inference::config::{DecoderConfig, LayerKind, Mixture, Recurrence, RopeScaling};
 use crate::inference::families::{Names, RecurrenceNames};
 use crate::inference::linear::LinearGroup;
 use crate::inference::rope::Rope;
+use crate::inference::table::Table;
 use crate::inference::weights::{Matrix, Weights, backend};
 
 struct Loader<'a> {
@@ -115,27 +117,90 @@ impl Loader<'_> {
             feed_forward_norm: self.norm(layer, names.feed_forward_norm, c.hidden)?,
             feed_forward: self.feed_forward(layer)?,
             post_feed_forward_norm: post_norm(names.post_feed_forward_norm)?,
+            own_input: self.own_input(layer)?,
+            scale: self.scale(layer)?,
         })
+    }
+
+    fn own_input(&self, layer: usize) -> Outcome<Option<OwnInput>> {
+        let c = self.config;
+        let Some((width, names)) = c.per_layer.zip(c.family.tensors.per_layer) else {
+            return Ok(None);
+        };
+        Ok(Some(OwnInput {
+            gate: self.matrix(layer, names.gate, (width, c.hidden))?,
+            projection: self.matrix(layer, names.output, (c.hidden, width))?,
+            norm: self.norm(layer, names.output_norm, c.hidden)?,
+        }))
+    }
+
+    /// A layer's own factor; files may lack it.
+    fn scale(&self, layer: usize) -> Outcome<Option<f64>> {
+        let Some(names) = self.config.family.tensors.layer_scale else { return Ok(None) };
+        let layers = self.pick(self.config.family.tensors.layer);
+        let name = self.placed(format!("{layers}{layer}.{}", self.pick(names)));
+        if !self.weights.contains(&name) {
+            return Ok(None);
+        }
+        Ok(self.weights.values(&name, &[1])?.first().map(|&scale| f64::from(scale)))
+    }
+
+    fn per_layer(&self, vocabulary: usize) -> Outcome<Option<PerLayer>> {
+        let c = self.config;
+        let Some((width, names)) = c.per_layer.zip(c.family.tensors.per_layer) else {
+            return Ok(None);
+        };
+        let all = c.n_layers * width;
+        Ok(Some(PerLayer {
+            table: Table::new(self.weights, &self.whole(names.table), (vocabulary, all))?,
+            projection: self.weights.matrix(
+                &self.whole(names.projection),
+                (all, c.hidden),
+                self.device,
+            )?,
+            norm: self.norm_called(&self.whole(names.norm), width)?,
+            width,
+        }))
     }
 
     fn attention(&self, layer: usize) -> Outcome<Attention> {
         let c = self.config;
         let names = &c.family.tensors;
-        let (queries, keys) = (c.n_heads * c.head_dim, c.n_kv_heads * c.head_dim);
+        let heads = c.heads(layer);
+        let (queries, keys) = (c.n_heads * heads.dim, heads.n * heads.dim);
         let per_query = if c.family.query_gates { 2 } else { 1 };
         let parts = [(names.query, per_query * queries), (names.key, keys), (names.value, keys)];
-        let qkv = match names.fused_attention {
-            Some(fused) => self.fused(layer, fused, &parts.map(|(_, n)| n))?,
-            None => self.group(layer, &parts, c.hidden, c.family.qkv_bias)?,
+        let has_keys = c.keys_of(layer) == layer;
+        let no_values = || !self.weights.contains(&self.name(layer, names.value, "weight"));
+        let is_sliding = c.layer(layer).0 == LayerKind::Sliding;
+        let n_parts = match has_keys {
+            false => 1,
+            true if !is_sliding && c.keys_are_values.unwrap_or_else(no_values) => 2,
+            true => 3,
         };
-        let head_norm =
-            |names| c.family.head_norms.then(|| self.norm(layer, names, c.head_dim)).transpose();
+        let parts = &parts[..n_parts];
+        let qkv = match names.fused_attention {
+            Some(fused) => {
+                let widths: Vec<usize> = parts.iter().map(|&(_, n)| n).collect();
+                self.fused(layer, fused, &widths)?
+            }
+            None => self.group(layer, parts, c.hidden, c.family.qkv_bias)?,
+        };
+        let head_norm = |names, is_there: bool| {
+            let has_norm = c.family.head_norms && is_there;
+            has_norm.then(|| self.norm(layer, names, heads.dim)).transpose()
+        };
+        let value_norm = c
+            .family
+            .value_norms
+            .then(|| Tensor::ones(heads.dim, DType::F32, self.device).map_err(backend));
         Ok(Attention {
             qkv,
             output: self.matrix(layer, names.output, (c.hidden, queries))?,
             output_bias: self.bias(layer, names.output, c.hidden)?,
-            query_norm: head_norm(names.query_norm)?,
-            key_norm: head_norm(names.key_norm)?,
+            query_norm: head_norm(names.query_norm, true)?,
+            key_norm: head_norm(names.key_norm, has_keys)?,
+            value_norm: value_norm.transpose()?,
         })
     }
 
@@ -148,16 +213,17 @@ impl Loader<'_> {
     fn feed_forward(&self, layer: usize) -> Outcome<FeedForward> {
         let c = self.config;
         let names = &c.family.tensors;
-        let parts = [(names.gate, c.intermediate), (names.up, c.intermediate)];
+        let width = c.intermediate(layer);
+        let parts = [(names.gate, width), (names.up, width)];
         if let (Some(mixture), Some(names)) = (c.mixture, names.experts) {
             return Ok(FeedForward::Experts(self.experts(layer, mixture, names)?));
         }
         Ok(FeedForward::Dense {
             gate_up: match names.fused_feed_forward {
-                Some(fused) => self.fused(layer, fused, &[c.intermediate; 2])?,
+                Some(fused) => self.fused(layer, fused, &[width; 2])?,
                 None => self.group(layer, &parts, c.hidden, false)?,
             },
-            down: self.matrix(layer, names.down, (c.hidden, c.intermediate))?,
+            down: self.matrix(layer, names.down, (c.hidden, width))?,
             down_bias: self.bias(layer, names.down, c.hidden)?,
         })
     }
@@ -301,6 +367,7 @@ impl Decoder {
             return Err(weights.bad(format!("the matrix `{embedding_name}` is missing")));
         };
         let embedding = weights.matrix(&embedding_name, (vocabulary, config.hidden), device)?;
+        let per_layer = loader.per_layer(vocabulary)?;
         let mut layers = Vec::new();
         for index in 0..config.n_layers {
             layers.push(loader.layer(index)?);
@@ -330,6 +397,7 @@ impl Decoder {
             config,
             vocabulary,
             embedding,
+            per_layer,
             layers,
             norm,
             head,

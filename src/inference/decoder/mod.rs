@@ -7,6 +7,7 @@ mod convolution;
 mod delta_net;
 mod experts;
 mod load;
+mod per_layer;
 
 use candle_core::{DType, Device, Result, Tensor};
 
@@ -23,16 +24,19 @@ use crate::interfaces::ModelError;
 use convolution::Convolution;
 use delta_net::DeltaNet;
 use experts::Experts;
+use per_layer::{OwnInput, PerLayer};
 
 type Outcome<T> = std::result::Result<T, ModelError>;
 
 struct Attention {
+    /// Queries, keys and values; no values where keys are values, and queries alone where another layer's keys are used.
     qkv: LinearGroup,
     output: Matrix,
     output_bias: Option<Tensor>,
     /// Over each head's dimensions, before the rotation.
     query_norm: Option<Tensor>,
     key_norm: Option<Tensor>,
+    value_norm: Option<Tensor>,
 }
 
 /// What mixes a token with those before it.
@@ -54,6 +58,9 @@ struct Layer {
     feed_forward_norm: Tensor,
     feed_forward: FeedForward,
     post_feed_forward_norm: Option<Tensor>,
+    own_input: Option<OwnInput>,
+    /// What all of it is multiplied by at the end.
+    scale: Option<f64>,
 }
 
 /// What the tokens of a pass come after.
@@ -121,6 +128,7 @@ pub struct Decoder {
     config: DecoderConfig,
     vocabulary: usize,
     embedding: Matrix,
+    per_layer: Option<PerLayer>,
     layers: Vec<Layer>,
     norm: Tensor,
     head: Matrix,
@@ -233,6 +241,10 @@ impl Decoder {
         if scales.embedding != 1.0 {
             xs = (xs * scales.embedding)?;
         }
+        let own_inputs = match &self.per_layer {
+            Some(part) => Some(part.inputs(tokens, &xs, norm_epsilon)?),
+            None => None,
+        };
         let norm = |xs: &Tensor, weight: &Tensor| ops::rms_norm(xs, weight, norm_epsilon);
         let add = |xs: Tensor, part: Tensor, weight: Option<&Tensor>| match weight {
             Some(weight) => xs + norm(&part, weight)?,
@@ -260,6 +272,12 @@ impl Decoder {
             let normed = norm(&xs, &layer.feed_forward_norm)?;
             let fed = layer.feed_forward.forward(&normed, family.activation)?;
             xs = add(xs, fed, layer.post_feed_forward_norm.as_ref())?;
+            if let Some((part, inputs)) = layer.own_input.as_ref().zip(own_inputs.as_ref()) {
+                xs = (&xs + part.forward(index, &xs, inputs, family.activation, norm_epsilon)?)?;
+            }
+            if let Some(scale) = layer.scale {
+                xs = (xs * scale)?;
+            }
             between_layers();
         }
         held.advance(tokens.len());
@@ -275,10 +293,13 @@ impl Decoder {
         [of_queries, of_keys]: [Option<&Rotation>; 2],
         held: &mut Held<'_, '_>,
     ) -> Result<Tensor> {
-        let DecoderConfig { n_heads, n_kv_heads, norm_epsilon, scales, .. } = self.config;
+        let DecoderConfig { n_heads, norm_epsilon, scales, .. } = self.config;
         let projected = layer.qkv.forward(xs)?;
-        let [queries, keys, values] = projected.as_slice() else {
-            candle_core::bail!("expected queries, keys and values")
+        let (queries, keys, values) = match projected.as_slice() {
+            [queries, keys, values] => (queries, Some(keys), Some(values)),
+            [queries, keys] => (queries, Some(keys), Some(keys)),
+            [queries] => (queries, None, None),
+            _ => candle_core::bail!("expected queries, keys and values"),
         };
         let heads = |n_heads, norm, rotation| Projection {
             n_heads,
@@ -289,21 +310,31 @@ impl Decoder {
         };
         let (queries, gates) = self.without_gates(queries)?;
         let queries = heads(n_heads, layer.query_norm.as_ref(), of_queries).split(&queries)?;
-        let keys_and_values = heads(n_kv_heads, layer.key_norm.as_ref(), of_keys);
-        let cached = Projection { dtype: self.cache_dtype, ..keys_and_values };
-        let keys = cached.split(keys)?;
-        let values = Projection { norm: None, rotation: None, ..cached }.split(values)?;
-        let values = values.transpose(0, 1)?;
-        let mut mixed = held.each(
-            [&queries.transpose(0, 1)?, &keys.transpose(0, 1)?, &values],
-            |parts, run, cache| {
+        let queries = queries.transpose(0, 1)?;
+        let scale = scales.attention as f32;
+        let see = |queries: Result<Tensor>, [keys, values]: [Tensor; 2], run: Run<'_>| {
+            attend(&queries?.contiguous()?, &keys, &values, Run { window, ..run }, scale)
+        };
+        let mut mixed = if let Some((keys, values)) = keys.zip(values) {
+            let n_kv_heads = self.config.heads(index).n;
+            let cached = |norm, rotation| Projection {
+                dtype: self.cache_dtype,
+                ..heads(n_kv_heads, norm, rotation)
+            };
+            let keys = cached(layer.key_norm.as_ref(), of_keys).split(keys)?.transpose(0, 1)?;
+            let values = cached(layer.value_norm.as_ref(), None).split(values)?.transpose(0, 1)?;
+            held.each([&queries, &keys, &values], |parts, run, cache| {
                 let [queries, keys, values] = parts.map(|part| part.transpose(0, 1));
-                let [keys, values] =
-                    cache.append(index, [&keys?.contiguous()?, &values?.contiguous()?])?;
-                let run = Run { window, ..run };
-                attend(&queries?.contiguous()?, &keys, &values, run, scales.attention as f32)
-            },
-        )?;
+                let own = [&keys?.contiguous()?, &values?.contiguous()?];
+                see(queries, cache.append(index, own)?, run)
+            })?
+        } else {
+            let source = self.config.keys_of(index);
+            held.each([&queries], |[queries], run, cache| {
+                let shared = cache.written(source, queries.dim(0)?)?;
+                see(queries.transpose(0, 1), shared, run)
+            })?
+        };
         if let Some(gates) = gates {
             mixed = (mixed * candle_nn::ops::sigmoid(&gates)?)?;
         }
@@ -315,8 +346,8 @@ impl Decoder {
         if !self.config.family.query_gates {
             return Ok((queries.clone(), None));
         }
-        let DecoderConfig { n_heads, head_dim, .. } = self.config;
-        let n = queries.dim(0)?;
+        let DecoderConfig { n_heads, heads, .. } = self.config;
+        let (n, head_dim) = (queries.dim(0)?, heads.dim);
         let both = queries.reshape((n, n_heads, 2, head_dim))?;
         let part = |index| both.narrow(2, index, 1)?.reshape((n, n_heads * head_dim));
         Ok((part(0)?, Some(part(1)?)))
@@ -333,6 +364,9 @@ impl Decoder {
             let mut logits = self.head.forward(&normed)?;
             if self.config.scales.logits != 1.0 {
                 logits = (logits / self.config.scales.logits)?;
+            }
+            if let Some(cap) = self.config.logit_cap {
+                logits = ((logits / cap)?.tanh()? * cap)?;
             }
             logits.to_device(&Device::Cpu)?.to_vec2::<f32>()
         };

@@ -58,7 +58,7 @@ fn configure(fields: &Fields<'_>, config: &mut DecoderConfig) -> Result<(), Stri
     let scalar = match fields.float(("query_pre_attn_scalar", ""))? {
         Some(scalar) => scalar,
         None if config.n_layers == LAYERS_27B => (config.hidden / config.n_heads) as f64,
-        None => config.head_dim as f64,
+        None => config.heads.dim as f64,
     };
     config.scales.attention = 1.0 / scalar.sqrt();
     config.window = fields.number(("sliding_window", "attention.sliding_window"))?;
@@ -67,7 +67,7 @@ fn configure(fields: &Fields<'_>, config: &mut DecoderConfig) -> Result<(), Stri
     }
     if config.local_rope.is_none() {
         let theta = fields.float(("rope_local_base_freq", "rope.freq_base_swa"))?;
-        let local = RopeConfig::plain(theta.unwrap_or(LOCAL_THETA), config.head_dim, false);
+        let local = RopeConfig::plain(theta.unwrap_or(LOCAL_THETA), config.heads.dim, false);
         config.local_rope = Some(local);
     }
     if !config.list_layers(fields)? {

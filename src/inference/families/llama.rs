@@ -23,6 +23,7 @@ pub const PLAIN: DecoderFamily = DecoderFamily {
     qkv_bias: false,
     query_gates: false,
     head_norms: false,
+    value_norms: false,
     norms_from_one: false,
     gguf_rope_interleaved: false,
     partial_rotation: false,
@@ -58,6 +59,8 @@ pub const TENSORS: TensorNames = TensorNames {
     experts: None,
     convolution: None,
     recurrence: None,
+    per_layer: None,
+    layer_scale: None,
 };
 
 /// How its vocabulary, and those made from it, split text.

@@ -7,6 +7,7 @@
 mod bert;
 mod distilbert;
 mod gemma3;
+mod gemma4;
 mod granite;
 mod lfm2;
 mod llama;
@@ -31,13 +32,14 @@ use super::weights::Weights;
 use crate::interfaces::ModelError;
 
 /// Decoders: each is a language model.
-pub static DECODERS: [&DecoderFamily; 12] = [
+pub static DECODERS: [&DecoderFamily; 13] = [
     &llama::FAMILY,
     &qwen2::FAMILY,
     &qwen3::FAMILY,
     &qwen3_moe::FAMILY,
     &qwen35::FAMILY,
     &gemma3::FAMILY,
+    &gemma4::FAMILY,
     &phi3::FAMILY,
     &smollm3::FAMILY,
     &mistral3::FAMILY,
@@ -71,6 +73,8 @@ pub struct DecoderFamily {
     pub query_gates: bool,
     /// Each head's queries and keys are normalised before the rotation.
     pub head_norms: bool,
+    /// Each head's values are normalised, too, by a norm without weights.
+    pub value_norms: bool,
     /// Its safetensors hold the weights of norms less 1.
     pub norms_from_one: bool,
     /// Its GGUF files hold the rows of queries and keys permuted, so that pairs (2i, 2i+1) rotate together
@@ -143,6 +147,24 @@ pub struct TensorNames {
     pub convolution: Option<[Names; 3]>,
     /// Of a layer that keeps a state.
     pub recurrence: Option<RecurrenceNames>,
+    /// Where each token has a vector of its own in each layer.
+    pub per_layer: Option<PerLayerNames>,
+    /// Of a layer, the factor of all that leaves it, whole.
+    pub layer_scale: Option<Names>,
+}
+
+/// What a family calls the weights of the vectors that tokens have in each layer.
+#[derive(Clone, Copy)]
+pub struct PerLayerNames {
+    /// The vectors of each token.
+    pub table: Names,
+    /// From a token's embedding, and the norm after it.
+    pub projection: Names,
+    pub norm: Names,
+    /// Of a layer.
+    pub gate: Names,
+    pub output: Names,
+    pub output_norm: Names,
 }
 
 /// What a family calls the weights of a layer that keeps a state.

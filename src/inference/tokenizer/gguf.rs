@@ -3,7 +3,7 @@
 //! GGUF stores a vocabulary as parallel arrays under `tokenizer.ggml.*`: `tokens`, `token_type`
 //! (1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte), `merges` or `scores`, and
 //! names the rules only: `model` is `gpt2` (byte-level BPE, split first as `pre` says), `llama`
-//! (SentencePiece BPE) or `bert` (WordPiece). The rules themselves are llama.cpp's and the original tokenizers'.
+//! (SentencePiece BPE), `gemma4` (the same with merges) or `bert` (WordPiece). The rules themselves are llama.cpp's and the original tokenizers'.
 
 use tokenizers::models::bpe::{BPE, Vocab};
 use tokenizers::models::wordpiece::WordPiece;
@@ -85,7 +85,7 @@ impl Tokenizer {
         let vocabulary = Vocabulary::read(metadata)?;
         let (mut inner, spelling) = match model {
             "gpt2" => (byte_level(metadata, &vocabulary)?, Spelling::ByteLevel),
-            "llama" => (sentence_piece(metadata, &vocabulary)?, Spelling::SpaceMark),
+            "llama" | "gemma4" => (sentence_piece(metadata, &vocabulary)?, Spelling::SpaceMark),
             "bert" => (word_piece(&vocabulary)?, Spelling::WordPiece),
             other => {
                 return Err(unsupported(format_args!("`{other}`")));
@@ -154,6 +154,15 @@ impl<'a> Vocabulary<'a> {
 }
 
 fn begin(metadata: &Metadata, model: &str, n: usize) -> Result<Vec<u32>, String> {
+    // Some files of Gemma 4 deny that it begins with BOS.
+    if model == "gemma4" {
+        let bos = metadata.integer("tokenizer.ggml.bos_token_id").unwrap_or(2);
+        return u32::try_from(bos)
+            .ok()
+            .filter(|&id| (id as usize) < n)
+            .map(|id| vec![id])
+            .ok_or_else(|| damaged(format_args!("`bos_token_id` {bos} of {n} tokens")));
+    }
     let by_rule = || model == "llama" || pre_tokenizer(metadata).is_some_and(|pre| pre.begins);
     let wanted = metadata.boolean("tokenizer.ggml.add_bos_token").unwrap_or_else(by_rule);
     let Some(bos) = metadata.integer("tokenizer.ggml.bos_token_id").filter(|_| wanted) else {
@@ -173,19 +182,7 @@ fn byte_level(
         let name = metadata.string("tokenizer.ggml.pre").unwrap_or_default();
         return Err(unsupported(format_args!("pre-tokenizer `{name}`")));
     };
-    let merges = metadata
-        .strings("tokenizer.ggml.merges")
-        .ok_or_else(|| damaged("the file holds no `tokenizer.ggml.merges`"))?;
-    // The crate looks every merge up, but writes its result into a buffer as long as the longest token.
-    let longest = vocabulary.tokens.iter().map(String::len).max().unwrap_or(0);
-    let merges = merges
-        .iter()
-        .map(|merge| {
-            let pair = merge.split_once(' ').filter(|(a, b)| a.len() + b.len() <= longest);
-            let (a, b) = pair.ok_or_else(|| damaged("a merge names an unknown token"))?;
-            Ok((a.to_owned(), b.to_owned()))
-        })
-        .collect::<Result<Vec<_>, String>>()?;
+    let merges = merges(metadata, vocabulary)?;
     let ids = vocabulary.ids()?;
     let bpe = guarded(|| {
         BPE::builder().vocab_and_merges(ids, merges).ignore_merges(pre.ignore_merges).build()
@@ -206,21 +203,40 @@ fn byte_level(
     Ok(inner)
 }
 
+/// Those that the file lists.
+fn merges(
+    metadata: &Metadata,
+    vocabulary: &Vocabulary<'_>,
+) -> Result<Vec<(String, String)>, String> {
+    let listed = metadata
+        .strings("tokenizer.ggml.merges")
+        .ok_or_else(|| damaged("the file holds no `tokenizer.ggml.merges`"))?;
+    // The crate looks every merge up, but writes its result into a buffer as long as the longest token.
+    let longest = vocabulary.tokens.iter().map(String::len).max().unwrap_or(0);
+    listed
+        .iter()
+        .map(|merge| {
+            let pair = merge.split_once(' ').filter(|(a, b)| a.len() + b.len() <= longest);
+            let (a, b) = pair.ok_or_else(|| damaged("a merge names an unknown token"))?;
+            Ok((a.to_owned(), b.to_owned()))
+        })
+        .collect()
+}
+
 fn sentence_piece(
     metadata: &Metadata,
     vocabulary: &Vocabulary<'_>,
 ) -> Result<tokenizers::Tokenizer, String> {
-    let scores = metadata
-        .floats("tokenizer.ggml.scores")
-        .ok_or_else(|| damaged("the file holds no `tokenizer.ggml.scores`"))?;
-    if scores.len() != vocabulary.tokens.len() || scores.iter().any(|s| s.is_nan()) {
-        return Err(damaged("the tokens' scores are incomplete"));
-    }
     let unknown = metadata.integer("tokenizer.ggml.unknown_token_id").unwrap_or(0);
     let unknown = usize::try_from(unknown).ok().and_then(|i| vocabulary.tokens.get(i));
     let unknown = unknown.ok_or_else(|| damaged("`unknown_token_id` is no token"))?;
     let ids = vocabulary.ids()?;
-    let merges = merges_of_scores(vocabulary, scores, &ids);
+    let is_gemma4 = metadata.string("tokenizer.ggml.model") == Some("gemma4");
+    let merges = if is_gemma4 {
+        merges(metadata, vocabulary)?
+    } else {
+        merges_of_scores(vocabulary, scores(metadata, vocabulary)?, &ids)
+    };
     let bpe = guarded(|| {
         BPE::builder()
             .vocab_and_merges(ids, merges)
@@ -231,12 +247,22 @@ fn sentence_piece(
     })?;
     let mut inner = tokenizers::Tokenizer::new(bpe);
     let mut steps: Vec<NormalizerWrapper> = Vec::new();
-    if metadata.boolean("tokenizer.ggml.add_space_prefix").unwrap_or(true) {
+    if metadata.boolean("tokenizer.ggml.add_space_prefix").unwrap_or(!is_gemma4) {
         steps.push(Prepend::new("▁".into()).into());
     }
     steps.push(Replace::new(" ", "▁").map_err(damaged)?.into());
     inner.with_normalizer(Some(Sequence::new(steps))).map_err(damaged)?;
     Ok(inner)
+}
+
+fn scores<'a>(metadata: &'a Metadata, vocabulary: &Vocabulary<'_>) -> Result<&'a [f32], String> {
+    let scores = metadata
+        .floats("tokenizer.ggml.scores")
+        .ok_or_else(|| damaged("the file holds no `tokenizer.ggml.scores`"))?;
+    if scores.len() != vocabulary.tokens.len() || scores.iter().any(|s| s.is_nan()) {
+        return Err(damaged("the tokens' scores are incomplete"));
+    }
+    Ok(scores)
 }
 
 /// BERT's vocabulary, which GGUF spells the other way round: a word that begins has `▁` in front,

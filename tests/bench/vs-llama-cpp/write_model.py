@@ -36,10 +36,13 @@ SHAPES = {
     "lfm2-350m": shape("lfm2", 1024, 16, 16, 8, 64, 4608, 65_536, 1e6, True, 128_000, attend=(2, 5, 8, 10, 12, 14)),
     "lfm2-1.2b": shape("lfm2", 2048, 16, 32, 8, 64, 8192, 65_536, 1e6, True, 128_000, attend=(2, 5, 8, 10, 12, 14)),
     "qwen3.5-0.8b": shape("qwen35", 1024, 24, 8, 2, 256, 3584, 248_320, 1e7, True, 262_144, rotated=64, states=(16, 128)),
+    # Heads of 256 with a window and of 512 without; every fifth layer is without, and the last 20 share keys.
+    "gemma-4-e2b": shape("gemma4", 1536, 35, 8, 1, 256, 6144, 262_144, 1e6, True, 131_072, window=512, shared=20, own=256, each=5),
     "tiny-llama": shape("llama", 256, 3, 4, 2, 64, 768, 2_048, 1e4, False, 2_048),
     "tiny-qwen2": shape("qwen2", 256, 3, 4, 2, 64, 768, 2_048, 1e6, True, 2_048),
     "tiny-qwen3": shape("qwen3", 256, 3, 4, 2, 128, 768, 2_048, 1e6, False, 2_048),
     "tiny-gemma3": shape("gemma3", 256, 7, 4, 1, 64, 768, 2_048, 1e6, True, 2_048, window=16),
+    "tiny-gemma4": shape("gemma4", 256, 6, 4, 1, 64, 768, 2_048, 1e6, True, 2_048, window=16, shared=3, own=256, each=3),
     "tiny-phi3": shape("phi3", 256, 3, 4, 2, 64, 768, 2_048, 1e4, True, 8_192, rotated=48, original=4096),
     "tiny-smollm3": shape("smollm3", 256, 5, 4, 2, 64, 768, 2_048, 5e6, True, 2_048),
     "tiny-mistral3": shape("mistral3", 256, 3, 4, 2, 128, 768, 2_048, 1e6, True, 2_048, original=16_384),
@@ -56,14 +59,16 @@ def add_metadata(out, s):
     out.add_block_count(s["layers"])
     out.add_context_length(s["context"])
     out.add_embedding_length(s["hidden"])
-    out.add_feed_forward_length(s["feed"])
+    n_own = s["layers"] - s.get("shared", 0)
+    widths = [s["feed"] * (1 if i < n_own else 2) for i in range(s["layers"])]
+    out.add_feed_forward_length(widths if arch == "gemma4" else s["feed"])
     out.add_head_count(s["heads"])
     # Of each layer, where some do not attend.
     attend = s.get("attend")
     out.add_head_count_kv([s["kv_heads"] * (i in attend) for i in range(s["layers"])] if attend else s["kv_heads"])
     if arch != "lfm2":
-        out.add_key_length(size)
-        out.add_value_length(size)
+        out.add_key_length(size * (1 + (arch == "gemma4")))
+        out.add_value_length(size * (1 + (arch == "gemma4")))
     out.add_layer_norm_rms_eps(1e-5 if arch in ("lfm2", "granite", "phi3", "mistral3") else 1e-6)
     out.add_rope_freq_base(s["theta"])
     if arch in ("llama", "smollm3", "mistral3", "granite") or "rotated" in s:
@@ -73,6 +78,17 @@ def add_metadata(out, s):
     out.add_tokenizer_model("no_vocab")
     if arch == "gemma3":
         out.add_sliding_window(s["window"])
+    if arch == "gemma4":
+        out.add_sliding_window(s["window"])
+        out.add_array("gemma4.attention.sliding_window_pattern", [slides(s, i) for i in range(s["layers"])])
+        out.add_uint32("gemma4.attention.shared_kv_layers", s["shared"])
+        out.add_uint32("gemma4.embedding_length_per_layer_input", s["own"])
+        out.add_float32("gemma4.final_logit_softcapping", 30)
+        out.add_float32("gemma4.rope.freq_base_swa", 1e4)
+        out.add_rope_dimension_count(2 * size)
+        out.add_uint32("gemma4.rope.dimension_count_swa", size)
+        out.add_uint32("gemma4.attention.key_length_swa", size)
+        out.add_uint32("gemma4.attention.value_length_swa", size)
     if arch == "phi3":
         out.add_float32("phi3.rope.scaling.attn_factor", (1 + np.log(32) / np.log(s["original"])) ** 0.5)
         out.add_uint32("phi3.rope.scaling.original_context_length", s["original"])
@@ -108,6 +124,10 @@ def add_metadata(out, s):
         out.add_uint32("qwen35.full_attention_interval", 4)
 
 
+def slides(s, layer):
+    return (layer + 1) % s["each"] != 0
+
+
 class Weights:
     def __init__(self, out, seed):
         self.out, self.rng = out, np.random.default_rng(seed)
@@ -134,17 +154,24 @@ class Weights:
 
 def add_attention(w, blk, s):
     hidden, size, heads, kv_heads = s["hidden"], s["size"], s["heads"], s["kv_heads"]
+    if s["arch"] == "gemma4":
+        layer = int(blk.split(".")[1])
+        size *= 1 if slides(s, layer) else 2
+        kv_heads *= layer < s["layers"] - s["shared"]
     rows = dict(q=heads * size * (1 + (s["arch"] == "qwen35")), k=kv_heads * size, v=kv_heads * size)
     if s["arch"] == "phi3":
         w.matrix(f"{blk}.attn_qkv", sum(rows.values()), hidden)
     else:
         for name, n in rows.items():
+            if not n:
+                continue
             w.matrix(f"{blk}.attn_{name}", n, hidden)
             if s["arch"] == "qwen2":
                 w.floats(f"{blk}.attn_{name}.bias", 0.02 * w.rng.standard_normal(n))
-    if s["arch"] in ("qwen3", "qwen3moe", "qwen35", "gemma3", "lfm2"):
+    if s["arch"] in ("qwen3", "qwen3moe", "qwen35", "gemma3", "gemma4", "lfm2"):
         w.ones(f"{blk}.attn_q_norm", size)
-        w.ones(f"{blk}.attn_k_norm", size)
+        if kv_heads:
+            w.ones(f"{blk}.attn_k_norm", size)
     w.output(f"{blk}.attn_output", hidden, heads * size)
 
 
@@ -170,6 +197,8 @@ def add_states(w, blk, s):
 
 def add_feed_forward(w, blk, s):
     hidden, feed = s["hidden"], s["feed"]
+    if s["arch"] == "gemma4" and int(blk.split(".")[1]) >= s["layers"] - s["shared"]:
+        feed *= 2
     if s["arch"] == "qwen3moe":
         n, _, width = s["experts"]
         w.floats(f"{blk}.ffn_gate_inp.weight", w.normal(n, hidden, std=hidden**-0.5))
@@ -187,6 +216,8 @@ def add_feed_forward(w, blk, s):
 
 def add_rotation(w, s):
     size, theta = s["size"], s["theta"]
+    if s["arch"] == "gemma4":
+        w.floats("rope_freqs.weight", [1.0] * (size // 4) + [1e30] * (size - size // 4))
     if "llama3" in s:  # Llama 3.2's scaling of the rotations
         f = theta ** (-np.arange(0, size, 2, dtype=np.float32) / size)
         smooth = np.clip((8192 * f / (2 * np.pi) - 1) / (4 - 1), 0, 1)
@@ -195,6 +226,19 @@ def add_rotation(w, s):
         pairs = s["rotated"] // 2
         w.floats("rope_factors_short.weight", np.ones(pairs))
         w.floats("rope_factors_long.weight", np.geomspace(1, 48, pairs))
+
+
+def add_own_vectors(w, s):
+    """Gemma 4's vectors of a token in each layer."""
+    hidden, own = s["hidden"], s["own"]
+    w.matrix("per_layer_token_embd", s["vocabulary"], s["layers"] * own, std=own**-0.5)
+    w.matrix("per_layer_model_proj", s["layers"] * own, hidden)
+    w.ones("per_layer_proj_norm", own)
+    for i in range(s["layers"]):
+        w.matrix(f"blk.{i}.inp_gate", own, hidden)
+        w.matrix(f"blk.{i}.proj", hidden, own)
+        w.floats(f"blk.{i}.post_norm.weight", 0.1 + 0.01 * w.rng.standard_normal(hidden))
+        w.floats(f"blk.{i}.layer_output_scale.weight", [1.0])
 
 
 def main():
@@ -217,11 +261,13 @@ def main():
     if not s["tied"]:
         out.add_tensor("output.weight", np.ascontiguousarray(np.roll(table, 1, axis=0)))
     add_rotation(w, s)
+    if arch == "gemma4":
+        add_own_vectors(w, s)
     for i in range(s["layers"]):
         blk = f"blk.{i}"
         w.ones(f"{blk}.attn_norm", hidden)
         w.ones(f"{blk}.post_attention_norm" if arch == "qwen35" else f"{blk}.ffn_norm", hidden)
-        if arch == "gemma3":
+        if arch in ("gemma3", "gemma4"):
             # What a layer adds is scaled by them alone.
             for norm in ("post_attention_norm", "post_ffw_norm"):
                 w.floats(f"{blk}.{norm}.weight", 0.1 + 0.01 * w.rng.standard_normal(hidden))
