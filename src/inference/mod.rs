@@ -45,6 +45,7 @@ mod states;
 mod table;
 pub mod tokenizer;
 mod trunk;
+mod unpacking;
 mod weight_files;
 pub mod weights;
 

@@ -33,6 +33,15 @@ pub fn each_row(values: &mut [f32], width: usize, compute: impl Fn(usize, &mut [
     }
 }
 
+packed_matmul::vectorised! {
+/// Draws values towards 0 so that none is beyond `cap`: `cap · tanh(x / cap)`.
+pub fn cap(values: &mut [f32], cap: f32) {
+    for x in values {
+        *x = cap - 2.0 * cap / (exp(2.0 * *x / cap) + 1.0);
+    }
+}
+}
+
 struct CausalSoftmax<'a> {
     run: Run<'a>,
     first: usize,

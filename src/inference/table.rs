@@ -7,8 +7,9 @@ use candle_core::{Device, Result, Tensor};
 use packed_matmul::{Arena, PackedMatrix, SharedBytes};
 
 use super::metadata::StoredType;
+use super::unpacking::unpacked;
 use super::weight_files::Bytes;
-use super::weights::{Weights, unpacked};
+use super::weights::Weights;
 use crate::interfaces::ModelError;
 
 /// Rows `[n, width]` as stored.

@@ -10,13 +10,14 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use candle_core::quantized::{GgmlDType, QTensor, ggml_file::qtensor_from_ggml};
+use candle_core::quantized::{GgmlDType, QTensor};
 use candle_core::{Device, Tensor};
 use packed_matmul::{Arena, DenseMatrix, Format, PackError, PackedMatrix, SharedBytes};
 
 use super::gguf;
 use super::metadata::{Metadata, StoredType, TensorEntry, matrices, n_experts};
 use super::safetensors;
+use super::unpacking::{blocks, unpacked};
 pub use super::weight_files::Bytes;
 pub(super) use super::weight_files::bad_file;
 use crate::interfaces::ModelError;
@@ -26,12 +27,15 @@ pub(super) fn backend(e: candle_core::Error) -> ModelError {
     ModelError::Backend { what: "the model could not compute".into(), source: Some(Box::new(e)) }
 }
 
+/// What two bytes stand for.
+type Half = fn([u8; 2]) -> f32;
+
 /// A matrix `[n_out, n_in]`, by the way it multiplies.
 #[derive(Debug, Clone)]
 pub enum Matrix {
     /// In f32.
     Dense(Tensor),
-    /// Of bf16, on the CPU: in 16-bit integers, with a scale for each row.
+    /// Of bf16 or f16, on the CPU: in 16-bit integers, with a scale for each row.
     Rounded(Arc<DenseMatrix>),
     /// On the CPU, in a format that [`packed_matmul`] has.
     Packed(Arc<PackedMatrix>),
@@ -244,6 +248,13 @@ impl Weights {
         }
     }
 
+    /// Call it once all that is needed is copied.
+    pub(super) fn release_all(&self) {
+        for (_, bytes) in &self.files {
+            bytes.release(0..bytes.as_slice().len());
+        }
+    }
+
     fn find(&self, name: &str, dims: &[usize]) -> Result<(&Path, &TensorEntry, &[u8]), ModelError> {
         let Some((file, tensor)) = self.tensors.get(name) else {
             return Err(self.bad(format!("the tensor `{name}` is missing")));
@@ -390,7 +401,7 @@ impl Weights {
         self.dense(&[(name.to_owned(), n_out)], n_in, device)
     }
 
-    /// One matrix with the rows of all parts: bf16 on the CPU stays in 16 bits, anything else becomes f32.
+    /// One matrix with the rows of all parts: bf16 and f16 on the CPU stay in 16 bits, anything else becomes f32.
     fn dense(
         &self,
         parts: &[(String, usize)],
@@ -401,17 +412,21 @@ impl Weights {
         // A tiny model gains nothing by it.
         let is_fast =
             self.precision != Precision::Exact && self.n_parameters >= N_PARAMETERS_UNPACKED_MAX;
-        let mut rows: Vec<&[u8]> = Vec::new();
+        let mut rows: Vec<(&[u8], Half)> = Vec::new();
         for (name, n) in parts {
             let (_, tensor, bytes) = self.find(name, &[*n, n_in])?;
-            if tensor.stored == StoredType::Ggml(GgmlDType::BF16) {
-                rows.extend(bytes.chunks_exact(2 * n_in));
-            }
+            let value: Half = match tensor.stored {
+                StoredType::Ggml(GgmlDType::BF16) => |b| half::bf16::from_le_bytes(b).to_f32(),
+                StoredType::Ggml(GgmlDType::F16) => |b| half::f16::from_le_bytes(b).to_f32(),
+                _ => continue,
+            };
+            rows.extend(bytes.chunks_exact(2 * n_in).map(|row| (row, value)));
         }
         if is_fast && rows.len() == n_out && matches!(device, Device::Cpu) {
             let fill = |row: usize, out: &mut [f32]| {
-                for (out, &value) in out.iter_mut().zip(rows[row].as_chunks().0) {
-                    *out = half::bf16::from_le_bytes(value).to_f32();
+                let (bytes, value) = rows[row];
+                for (out, &stored) in out.iter_mut().zip(bytes.as_chunks().0) {
+                    *out = value(stored);
                 }
             };
             if let Some(rounded) = DenseMatrix::from_rows(fill, n_out, n_in) {
@@ -453,42 +468,3 @@ impl Weights {
 
 /// A model of 48 layers with 128 experts each has 18,500.
 const MATRICES_MAX: usize = 1 << 17;
-
-/// The values of a tensor that candle can unpack, in f32; `None` for another.
-pub(super) fn unpacked(
-    stored: StoredType,
-    dims: &[usize],
-    bytes: &[u8],
-) -> Option<candle_core::Result<Vec<f32>>> {
-    Some(Ok(match stored {
-        StoredType::Ggml(GgmlDType::F32) => floats(bytes, f32::from_le_bytes),
-        StoredType::Ggml(GgmlDType::F16) => floats(bytes, |b| half::f16::from_le_bytes(b).to_f32()),
-        StoredType::Ggml(GgmlDType::BF16) => {
-            floats(bytes, |b| half::bf16::from_le_bytes(b).to_f32())
-        }
-        StoredType::F64 => floats(bytes, |b| f64::from_le_bytes(b) as f32),
-        StoredType::Ggml(dtype) => {
-            let blocks = blocks(dtype, dims, bytes, &Device::Cpu);
-            let values = blocks.and_then(|b| b.dequantize(&Device::Cpu)?.flatten_all());
-            return Some(values.and_then(|v| v.to_vec1()));
-        }
-        StoredType::Packed(_) | StoredType::Other => return None,
-    }))
-}
-
-/// Little-endian numbers.
-fn floats<const N: usize>(bytes: &[u8], value: fn([u8; N]) -> f32) -> Vec<f32> {
-    bytes.as_chunks().0.iter().map(|&b| value(b)).collect()
-}
-
-fn blocks(
-    dtype: GgmlDType,
-    dims: &[usize],
-    bytes: &[u8],
-    device: &Device,
-) -> candle_core::Result<QTensor> {
-    // A copy, because candle reads the blocks through a pointer of their own type: an allocation is
-    // aligned for it, bytes compiled into the program are not.
-    let aligned = bytes.to_vec();
-    qtensor_from_ggml(dtype, &aligned, dims.to_vec(), device)
-}

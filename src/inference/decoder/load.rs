@@ -393,6 +393,8 @@ impl Decoder {
         let long_rope = long.map(|[_, long]| Rope::new(&config.rope, Some(&long)));
         let local_rope = config.local_rope.as_ref().map(|local| Rope::new(local, None));
         let packed = layers.first().is_some_and(Layer::is_packed);
+        // Reading one tensor brings pages of its neighbours back. What is read in place comes when it is needed.
+        weights.release_all();
         Ok(Self {
             config,
             vocabulary,

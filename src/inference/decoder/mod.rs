@@ -365,10 +365,13 @@ impl Decoder {
             if self.config.scales.logits != 1.0 {
                 logits = (logits / self.config.scales.logits)?;
             }
+            let mut rows = logits.to_device(&Device::Cpu)?.to_vec2::<f32>()?;
             if let Some(cap) = self.config.logit_cap {
-                logits = ((logits / cap)?.tanh()? * cap)?;
+                for row in &mut rows {
+                    ops::cap(row, cap as f32);
+                }
             }
-            logits.to_device(&Device::Cpu)?.to_vec2::<f32>()
+            Ok(rows)
         };
         let rows = in_pool(compute).map_err(backend)?;
         // x · 0 is NaN for an infinite or NaN x; unlike `all`, the sum vectorises.

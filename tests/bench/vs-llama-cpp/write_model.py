@@ -24,6 +24,7 @@ def shape(*of_all, **own):
 
 SHAPES = {
     "qwen3-0.6b": shape("qwen3", 1024, 28, 16, 8, 128, 3072, 151_936, 1e6, True, 40_960),
+    "qwen3-4b": shape("qwen3", 2560, 36, 32, 8, 128, 9728, 151_936, 1e6, True, 40_960),
     "llama-3.2-1b": shape("llama", 2048, 16, 32, 8, 64, 8192, 128_256, 5e5, True, 131_072, llama3=True),
     "qwen2.5-0.5b": shape("qwen2", 896, 24, 14, 2, 64, 4864, 151_936, 1e6, True, 32_768),
     "gemma-3-1b": shape("gemma3", 1152, 26, 4, 1, 256, 6912, 262_144, 1e6, True, 32_768, window=512),
