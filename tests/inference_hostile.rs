@@ -246,7 +246,7 @@ proptest! {
         flips in prop::collection::vec((0usize..2400, any::<u8>()), 1..6),
         deep in prop::collection::vec((0usize..40_000, any::<u8>()), 0..3),
         name in prop::sample::select(vec![
-            "llama-q4_0-gguf", "qwen2-q8_0-gguf", "gemma3-f16-gguf", "gemma4-f16-gguf", "phi3-f16-gguf", "mistral3-f16-gguf",
+            "llama-q4_0-gguf", "qwen2-q8_0-gguf", "gemma3-f16-gguf", "gemma4-f16-gguf", "glm4-f16-gguf", "phi3-f16-gguf", "mistral3-f16-gguf",
             "granite-f16-gguf", "lfm2-f16-gguf", "qwen3-moe-f16-gguf", "qwen35-f16-gguf",
         ]),
     ) {
@@ -271,7 +271,7 @@ proptest! {
     fn damaged_configurations_never_panic(
         at in 0usize..900, with in "[0-9eE\\-\\.\"\\[\\]{}a-z]{0,6}", n in 0usize..4,
         name in prop::sample::select(vec![
-            "llama3-rope", "gemma3", "gemma4", "gemma4-large", "phi3", "ministral3", "granite4", "lfm2", "smollm3",
+            "llama3-rope", "gemma3", "gemma4", "gemma4-large", "glm4", "phi3", "ministral3", "granite4", "lfm2", "smollm3",
             "qwen3-moe", "qwen35",
         ]),
     ) {

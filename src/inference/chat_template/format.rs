@@ -51,6 +51,8 @@ pub struct ChatFormat {
     pub name: &'static str,
     /// Whether a model uses it, judging by the clues.
     pub recognise: fn(&Clues<'_>) -> bool,
+    /// At the very start of a prompt; where it is empty, what the vocabulary's own rules put there.
+    pub begin: &'static [Piece<'static>],
     /// Before a turn of the system, the user and the assistant.
     pub open: [&'static [Piece<'static>]; 3],
     /// After a turn of each.
@@ -121,6 +123,7 @@ impl Clues<'_> {
 pub const NEUTRAL: ChatFormat = ChatFormat {
     name: "",
     recognise: |_| false,
+    begin: &[],
     open: [&[]; 3],
     close: [&[]; 3],
     joins_system: false,

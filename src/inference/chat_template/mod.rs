@@ -32,7 +32,7 @@ pub struct ChatTemplate {
 const ROLES: [&str; 3] = ["system", "user", "assistant"];
 
 /// Tokens that end a turn wherever a vocabulary has them.
-const ENDS: [&str; 8] = [
+const ENDS: [&str; 10] = [
     "<end_of_turn>",
     "<|end|>",
     "<|im_end|>",
@@ -41,6 +41,9 @@ const ENDS: [&str; 8] = [
     "<|end_of_text|>",
     "<|endoftext|>",
     "</s>",
+    // Of formats in which nothing closes a turn but the next one.
+    "<|user|>",
+    "<|observation|>",
 ];
 
 impl ChatTemplate {
@@ -70,7 +73,11 @@ impl ChatTemplate {
         let knows_thoughts = ["<think>", "</think>"].iter().all(|t| tokenizer.special(t).is_some());
         Self {
             format,
-            begin: tokenizer.begin().to_vec(),
+            begin: if format.begin.is_empty() {
+                tokenizer.begin().to_vec()
+            } else {
+                tokens(format.begin, "")
+            },
             open,
             open_reply,
             close: of_roles(format.close),

@@ -6,7 +6,7 @@ use super::*;
 use crate::inference::metadata::{Metadata, Value as Meta};
 
 /// Tokens that begin a text.
-const BEGINS: [&str; 4] = ["<s>", "<|begin_of_text|>", "<bos>", "<|startoftext|>"];
+const BEGINS: [&str; 5] = ["[gMASK]", "<s>", "<|begin_of_text|>", "<bos>", "<|startoftext|>"];
 
 /// User-defined, or control.
 fn kind_of(token: &str) -> i64 {
@@ -186,6 +186,8 @@ fn made_for(model: &str) -> (&'static [&'static str], bool, bool, &'static str) 
     const LLAMA: &[&str] =
         &["<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"];
     const GEMMA: &[&str] = &["<bos>", "<start_of_turn>", "<end_of_turn>"];
+    const GLM4: &[&str] =
+        &["<|endoftext|>", "[gMASK]", "<sop>", "<|system|>", "<|user|>", "<|assistant|>"];
     const GEMMA4: &[&str] =
         &["<bos>", "<|turn>", "<turn|>", "<|channel>", "<channel|>", "<|think|>"];
     const PHI3: &[&str] = &[
@@ -238,6 +240,7 @@ fn made_for(model: &str) -> (&'static [&'static str], bool, bool, &'static str) 
         "llama3.2" => (LLAMA31, false, false, ""),
         "tinyllama" => (&["<unk>", "<s>", "</s>"], true, true, "'<|user|>' '<|assistant|>'"),
         "gemma3" => (GEMMA, true, true, ""),
+        "glm4" => (GLM4, false, false, ""),
         "gemma4" => (GEMMA4, true, true, "{{- '<|turn>model\\n' -}}"),
         "gemma4-large" => (GEMMA4, true, true, r"{{- '<|channel>thought\n<channel|>' -}}"),
         "phi3.5" => (PHI3, true, true, ""),
@@ -298,7 +301,7 @@ fn tools_are_offered_and_called_as_transformers_writes_it() {
 #[test]
 fn conversations_are_written_as_transformers_writes_them() {
     let golden = golden();
-    assert_eq!(golden.models.len(), 18);
+    assert_eq!(golden.models.len(), 19);
     for Written { model, family, default_system, drops_empty_system, expected, .. } in golden.models
     {
         assert_eq!(recognised(&model).1.format.name, family, "{model}");

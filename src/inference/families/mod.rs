@@ -8,6 +8,7 @@ mod bert;
 mod distilbert;
 mod gemma3;
 mod gemma4;
+mod glm4;
 mod granite;
 mod lfm2;
 mod llama;
@@ -32,7 +33,7 @@ use super::weights::Weights;
 use crate::interfaces::ModelError;
 
 /// Decoders: each is a language model.
-pub static DECODERS: [&DecoderFamily; 13] = [
+pub static DECODERS: [&DecoderFamily; 14] = [
     &llama::FAMILY,
     &qwen2::FAMILY,
     &qwen3::FAMILY,
@@ -41,6 +42,7 @@ pub static DECODERS: [&DecoderFamily; 13] = [
     &gemma3::FAMILY,
     &gemma4::FAMILY,
     &phi3::FAMILY,
+    &glm4::FAMILY,
     &smollm3::FAMILY,
     &mistral3::FAMILY,
     &granite::FAMILY,
