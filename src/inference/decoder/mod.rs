@@ -346,8 +346,9 @@ impl Decoder {
         if !self.config.family.query_gates {
             return Ok((queries.clone(), None));
         }
-        let DecoderConfig { n_heads, heads, .. } = self.config;
-        let (n, head_dim) = (queries.dim(0)?, heads.dim);
+        let n_heads = self.config.n_heads;
+        let (n, width) = queries.dims2()?;
+        let head_dim = width / (2 * n_heads);
         let both = queries.reshape((n, n_heads, 2, head_dim))?;
         let part = |index| both.narrow(2, index, 1)?.reshape((n, n_heads * head_dim));
         Ok((part(0)?, Some(part(1)?)))

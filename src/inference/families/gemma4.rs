@@ -124,13 +124,12 @@ fn of_gguf(fields: &Fields<'_>, config: &mut DecoderConfig) -> Result<(), String
         config.full_heads = full.first().map(|&n| Heads { n, dim });
     }
     if let Some(of_layers) = listed("feed_forward_length") {
-        let widths = [of_layers.first(), of_layers.last()].map(|width| width.copied().unwrap_or(0));
-        [config.intermediate, _] = widths;
+        config.intermediate = of_layers.first().copied().unwrap_or(0);
         if let Some(sharing) = &mut config.sharing {
-            sharing.intermediate = widths[1];
+            sharing.intermediate = of_layers.last().copied().unwrap_or(0);
         }
-        let expected = |index| config.intermediate(index);
-        if of_layers.iter().enumerate().any(|(index, &width)| width != expected(index)) {
+        let differs_at = |(index, &width): (usize, &usize)| width != config.intermediate(index);
+        if of_layers.iter().enumerate().any(differs_at) {
             return Err(differs());
         }
     }

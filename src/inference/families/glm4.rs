@@ -16,7 +16,6 @@ pub static FAMILY: DecoderFamily = DecoderFamily {
         fused_feed_forward: Some(("mlp.gate_up_proj", "ffn_up")),
         ..llama::TENSORS
     },
-    gguf_rope_interleaved: true,
     partial_rotation: true,
     tied: Some(false),
     defaults: &[("partial_rotary_factor", 0.5)],
@@ -31,7 +30,7 @@ pub static FAMILY: DecoderFamily = DecoderFamily {
 };
 
 fn configure(fields: &Fields<'_>, config: &mut DecoderConfig) -> Result<(), String> {
-    // Pairs stand side by side in safetensors too.
+    // Pairs stand side by side in both kinds of file.
     config.rope.interleaved = true;
     if fields.number(("", "nextn_predict_layers"))?.is_some_and(|n| n > 0) {
         return Err("it has layers that predict further tokens, which are not supported".into());

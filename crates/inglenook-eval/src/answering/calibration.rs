@@ -22,7 +22,6 @@ use super::memory_builder::ModelUse;
 use super::meter::Metered;
 use super::method::Method;
 use super::methods::{self, Answerer};
-use super::recording::Recording;
 use super::{Skipped, chosen, of_question};
 use crate::metrics::{Interval, interval, roc_auc};
 use crate::plot::{Plot, Point, against_tokens};
@@ -294,23 +293,25 @@ impl Probing<'_> {
         asked: &Question,
         question: usize,
     ) -> Result<Vec<Vec<Probe>>, EvalError> {
-        let (recording, log) = Recording::new(self.head.fork()?);
-        let by_entropy =
-            self.probes(recall, Signal::Entropy, Box::new(recording), asked, question)?;
-        let log = log.take();
-        let Some((empty, (before, after))) = log.empty.zip(log.measured.split_first()) else {
+        self.model.take_measured();
+        let by_entropy = self.probes(recall, Signal::Entropy, asked, question)?;
+        let measured = self.model.take_measured();
+        let Some((coarse, after)) = measured.split_first() else {
             return Ok(vec![Vec::new(); N_SETS]);
         };
+        let before = &coarse.uncertainty;
+        let empty =
+            self.head.fork()?.uncertainty(&coarse.question, &coarse.tail, coarse.n_positions)?;
         let with = |drop: &dyn Fn(&Uncertainty) -> f64| -> Vec<Probe> {
             let probes = by_entropy.iter().zip(after);
-            probes.map(|(&probe, after)| Probe { drop: drop(after), ..probe }).collect()
+            probes.map(|(&probe, m)| Probe { drop: drop(&m.uncertainty), ..probe }).collect()
         };
         let mut sets: Vec<Vec<Probe>> = BY_READER
             .iter()
             .map(|(_, value)| with(&|after| value(before) - value(after)))
             .collect();
         sets.push(with(&|after| empty.entropy_nats - after.entropy_nats));
-        sets.push(self.probes(recall, Signal::Overlap, self.head.fork()?, asked, question)?);
+        sets.push(self.probes(recall, Signal::Overlap, asked, question)?);
         Ok(sets)
     }
 
@@ -318,7 +319,6 @@ impl Probing<'_> {
         &self,
         recall: &RecallConfig,
         signal: Signal,
-        context: Box<dyn Context>,
         asked: &Question,
         question: usize,
     ) -> Result<Vec<Probe>, EvalError> {
@@ -343,7 +343,7 @@ impl Probing<'_> {
             now: asked.at.map_or(self.memory.now, Moment::from_civil_utc),
             system: self.system,
             prompt: true,
-            reuse: Some(context),
+            reuse: Some(self.head.fork()?),
             cancel: self.cancel,
         };
         let evidence = recall.run(request, &mut |_| {})?;

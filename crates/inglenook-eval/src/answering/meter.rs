@@ -1,7 +1,7 @@
-//! A language model that counts calls and processed tokens.
+//! A language model that counts calls and processed tokens, and remembers what it measured.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use inglenook::interfaces::{
     Cancel, Context, Generated, LanguageModel, ModelError, ModelInfo, Priority, Sampling, TurnRole,
@@ -17,11 +17,27 @@ pub(super) struct Used {
     pub tokens: u64,
 }
 
+/// A measurement of the reader's uncertainty: what was asked, and what came of it.
+#[derive(Debug, Clone)]
+pub(super) struct Measurement {
+    pub question: Vec<u32>,
+    pub tail: Vec<u32>,
+    pub n_positions: usize,
+    pub uncertainty: Uncertainty,
+}
+
 #[derive(Default)]
 struct Counts {
     calls: AtomicU64,
     tokens: AtomicU64,
     written: AtomicU64,
+    measured: Mutex<Vec<Measurement>>,
+}
+
+impl Counts {
+    fn measured(&self) -> MutexGuard<'_, Vec<Measurement>> {
+        self.measured.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The counting model. Clones share their counters.
@@ -37,6 +53,7 @@ impl Metered {
     }
 
     pub(super) fn take(&self) -> Used {
+        self.counts.measured().clear();
         Used {
             calls: self.counts.calls.swap(0, Ordering::Relaxed),
             tokens: self.counts.tokens.swap(0, Ordering::Relaxed),
@@ -46,6 +63,11 @@ impl Metered {
     /// Tokens generated since the last call; [`Used::tokens`] includes them.
     pub(super) fn take_written(&self) -> u64 {
         self.counts.written.swap(0, Ordering::Relaxed)
+    }
+
+    /// What was measured since the last call, in order.
+    pub(super) fn take_measured(&self) -> Vec<Measurement> {
+        std::mem::take(&mut self.counts.measured())
     }
 }
 
@@ -156,7 +178,11 @@ impl Context for Counted {
         tail: &[u32],
         n_positions: usize,
     ) -> Result<Uncertainty, ModelError> {
-        self.count(1, |context| context.uncertainty(question, tail, n_positions))
+        let uncertainty =
+            self.count(1, |context| context.uncertainty(question, tail, n_positions))?;
+        let (question, tail) = (question.to_vec(), tail.to_vec());
+        self.counts.measured().push(Measurement { question, tail, n_positions, uncertainty });
+        Ok(uncertainty)
     }
 
     fn choose(&mut self, choices: &[Vec<u32>]) -> Result<Vec<f64>, ModelError> {

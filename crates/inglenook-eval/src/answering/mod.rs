@@ -22,7 +22,6 @@ mod own_memory_tests;
 mod plots;
 mod prepared;
 mod pruning;
-mod recording;
 mod report;
 mod structural;
 #[cfg(test)]
