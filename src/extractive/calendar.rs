@@ -228,6 +228,9 @@ pub(super) fn expression(
         });
     }
     if let Some(name) = get("inmonth") {
+        if let Some(year) = stated {
+            return Some(month_of(DateSpan::month(Date::new(year, month_number(&name)?, 1).ok()?)));
+        }
         return in_month(found.get(0)?.as_str(), &name, today, tense);
     }
     let day: i8 = get("d1").or_else(|| get("d2"))?.parse().ok()?;

@@ -80,10 +80,16 @@ pub(super) fn resolve(sentence: &str, at: DateTime) -> Resolved {
         let after = &sentence[end..];
         let tense =
             Tense::of_clause(sentence, start, end).or_else(|| *told).unwrap_or(Tense::Future);
-        let meant = expression(&found, today, tense, stated_year(before, after))
+        let stated = stated_year(before, after);
+        let meant = expression(&found, today, tense, stated)
             .filter(|_| !is_quoted(before, after))
             .and_then(|e| Some((phrase(&e, before, after, whole.as_str())?, e.span)));
-        if let Some(((text, keep_before), span)) = meant {
+        let takes_year = meant.as_ref().is_some_and(|(_, s)| Some(s.first.year()) == stated);
+        if let Some(((text, mut keep_before), span)) = meant {
+            // "in 2015, on 14 March"
+            if takes_year && let Some(year) = YEAR_BEFORE.find(before) {
+                keep_before = keep_before.min(year.start());
+            }
             out.push_str(&sentence[done..keep_before.max(done)]);
             // A sentence begins with a capital.
             let starts = out.trim().is_empty();
@@ -93,6 +99,10 @@ pub(super) fn resolve(sentence: &str, at: DateTime) -> Resolved {
             out.push_str(&sentence[done..end]);
         }
         done = end;
+        // "on 14 March in 2015": the year has moved.
+        if takes_year && let Some(year) = YEAR_AFTER.find(after) {
+            done += year.end();
+        }
         // "yesterday's talk": the ending was put before the bracket.
         if after.starts_with("'s") && out.ends_with(')') {
             done += 2;
@@ -105,11 +115,14 @@ pub(super) fn resolve(sentence: &str, at: DateTime) -> Resolved {
     Resolved { text: out, spans }
 }
 
+/// "in 2015, ", and after an expression " in 2015".
+static YEAR_BEFORE: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\bin ((?:19|20)\d\d),? $"));
+static YEAR_AFTER: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)^,? (?:in|of) ((?:19|20)\d\d)\b"));
+
 /// The year beside an expression: "in 2015, on 14 March", "on 14 March in 2015".
 fn stated_year(before: &str, after: &str) -> Option<i16> {
-    static BEFORE: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\bin ((?:19|20)\d\d),? $"));
-    static AFTER: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)^,? (?:in|of) ((?:19|20)\d\d)\b"));
-    let found = BEFORE.captures(before).or_else(|| AFTER.captures(after))?;
+    let found = YEAR_BEFORE.captures(before).or_else(|| YEAR_AFTER.captures(after))?;
     found.get(1)?.as_str().parse().ok()
 }
 

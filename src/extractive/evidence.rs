@@ -122,7 +122,9 @@ pub(super) fn collect(candidates: &[Candidate], person: Option<&str>) -> Vec<Evi
                 if candidate.origin < known.origin {
                     continue;
                 }
-                if known.raw && !raw {
+                // Told again, it holds.
+                let holds = known.superseded && !candidate.superseded;
+                if !raw && (known.raw || holds) {
                     known.also.push(known.candidate);
                     known.candidate = index;
                     known.superseded = candidate.superseded;

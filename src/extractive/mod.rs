@@ -75,7 +75,9 @@ pub use judge::judge;
 pub use lexicon::capitalise;
 pub use memorable::memorable;
 pub use names::user_name;
-pub use planning::{asks_to_be_reminded, asks_what_is_on, what_is_on};
+pub use planning::{
+    asks_if_free, asks_if_possible, asks_to_be_reminded, asks_what_is_on, what_is_on,
+};
 pub use question::{asks_twice, misses_when, told_with};
 pub use reading::{REMINDER, is_from_rules, reminder, without_reminder};
 pub use retelling::{as_fact, asked_by, in_own_words, is_of_speaker, retold};

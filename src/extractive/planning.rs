@@ -2,20 +2,25 @@
 
 use std::collections::HashSet;
 
+use jiff::ToSpan as _;
 use jiff::civil::{Date, DateTime};
 
 use super::about::{self, Plan};
+use super::advice::heeded;
 use super::answer::{LIST_MAX, running_dates};
+use super::calendar::Tense;
 use super::dates::{self, DateSpan, long_date};
-use super::evidence::{collect, source_mark};
+use super::evidence::{Evidence, collect, is_about_person, source_mark};
 use super::lexicon::{self, capitalise};
 use super::lists::Words;
 use super::openings::strip_opening;
 use super::patterns::Patterns;
+use super::question::asking_sentence;
 use super::second_person::to_second_person;
 use super::words::{join, tokens};
 use super::{Candidate, ExtractiveAnswer};
 
+static ASKS_IF_POSSIBLE: Patterns = Patterns::new("asks if it is possible");
 static ASKS_WHAT_IS_ON: Patterns = Patterns::new("asks what is on");
 static OF_AGENDAS: Words = Words::new("of agendas");
 
@@ -78,41 +83,108 @@ pub fn asks_what_is_on(text: &str) -> bool {
     ASKS_WHAT_IS_ON.match_any(&words) && words.iter().all(of_agenda)
 }
 
-/// What is planned for the days that the question names, or from today on, by the day.
+/// Whether a message asks if the person could do something: "Can I meet Eva?"
+pub fn asks_if_possible(text: &str) -> bool {
+    let asked = asking_clause(lexicon::clip(text, 400));
+    asks_if(asked) && heeded(asked).is_none()
+}
+
+/// As [`asks_if_possible`], on a day or in a week that it names: "Can I meet Eva on Friday night?"
+pub fn asks_if_free(text: &str, now: DateTime) -> bool {
+    let asked = asking_clause(lexicon::clip(text, 400));
+    let is_near = |span: DateSpan| span.last >= now.date() && n_days(span) <= A_WEEK;
+    asks_if_possible(asked) && asked_days(asked, now).is_some_and(is_near)
+}
+
+fn asks_if(clause: &str) -> bool {
+    let words: Vec<String> = lexicon::words(clause).map(str::to_lowercase).collect();
+    ASKS_IF_POSSIBLE.match_any(&words)
+}
+
+const A_WEEK: i32 = 7;
+
+fn n_days(span: DateSpan) -> i32 {
+    (span.last - span.first).get_days() + 1
+}
+
+/// The days that a question names.
+fn asked_days(question: &str, now: DateTime) -> Option<DateSpan> {
+    let named = dates::find(question).first().map(|found| found.span);
+    named.or_else(|| dates::resolve(question, now).spans.first().copied())
+}
+
+/// What is asked of "I work on Fridays, can I meet Eva on Friday night?"
+fn asking_clause(text: &str) -> &str {
+    let asked = asking_sentence(text);
+    asked.split([',', ';', '–']).map(str::trim).find(|clause| asks_if(clause)).unwrap_or(asked)
+}
+
+/// Whether it is said of every week, and of one of these days: "Ana works on Fridays."
+fn recurs(text: &str, days: DateSpan) -> Option<Date> {
+    let words: Vec<String> = lexicon::words(text).map(str::to_lowercase).collect();
+    let is_told = |day: Date| {
+        let n = day.weekday().to_monday_zero_offset().unsigned_abs();
+        let day = lexicon::WEEKDAYS[usize::from(n)].to_lowercase();
+        words.iter().enumerate().any(|(i, word)| match word.strip_prefix(&*day) {
+            Some("s") => true,
+            Some("") => {
+                words[..i].last().is_some_and(|w| matches!(w.as_str(), "every" | "each"))
+                    || words.get(i + 1).is_some_and(|w| {
+                        matches!(w.as_str(), "mornings" | "afternoons" | "evenings" | "nights")
+                    })
+            }
+            _ => false,
+        })
+    };
+    days.first.series(1.day()).take_while(|day| *day <= days.last).find(|day| is_told(*day))
+}
+
+/// What is planned for the days that the question names, or from today on, by the day; what recurs, of a few days.
 pub fn what_is_on(
     question: &str,
     candidates: &[Candidate],
     now: DateTime,
     person: Option<&str>,
 ) -> ExtractiveAnswer {
-    const A_WEEK: i32 = 7;
     let today = now.date();
-    let asked = dates::find(question).first().map(|found| found.span);
-    let asked = asked.or_else(|| dates::resolve(question, now).spans.first().copied());
-    let days = |span: DateSpan| (span.last - span.first).get_days() + 1;
-    let longest = asked.map_or(i32::MAX, |span| days(span).max(A_WEEK));
+    let asked = asked_days(asking_clause(question), now);
+    let longest = asked.map_or(i32::MAX, |span| n_days(span).max(A_WEEK));
     let span = asked.unwrap_or(DateSpan { first: today, last: Date::MAX });
     // What is over is not on any more.
     let span =
         if span.last < today { span } else { DateSpan { first: span.first.max(today), ..span } };
     let evidence = collect(candidates, person);
+    // The person's own, or of somebody who is named.
+    let is_of = |e: &Evidence| {
+        let subject = e.statement.subject.as_deref().unwrap_or_default();
+        is_about_person(e, person) || !subject.is_empty() && question.contains(subject)
+    };
     let mut seen = HashSet::new();
     let mut on: Vec<_> = evidence
         .iter()
         .filter(|e| !e.superseded && e.successor.is_none())
-        .filter_map(|e| match about::plan(&e.statement.text, &e.statement, e.at.date())? {
-            Plan::On(first, last) => {
-                let planned = DateSpan { first, last };
-                (planned.overlaps(span) && days(planned) <= longest).then_some((first, e))
+        .filter_map(|e| {
+            let text = &e.statement.text;
+            let recurring = || {
+                let lasts = Tense::told(text) != Some(Tense::Past);
+                (lasts && n_days(span) <= A_WEEK && is_of(e))
+                    .then(|| recurs(text, span))?
+                    .map(|first| (first, e))
+            };
+            match about::plan(text, &e.statement, e.at.date()) {
+                Some(Plan::On(first, last)) => {
+                    let planned = DateSpan { first, last };
+                    (planned.overlaps(span) && n_days(planned) <= longest).then_some((first, e))
+                }
+                Some(Plan::Undated) | None => recurring(),
             }
-            Plan::Undated => None,
         })
         .filter(|(_, e)| seen.insert(&e.statement.text))
         .collect();
     on.sort_by_key(|(first, e)| (*first, e.order));
     on.truncate(LIST_MAX);
     let line = |text: &str| capitalise(&to_second_person(&running_dates(text), person));
-    let said = |e: &super::evidence::Evidence| {
+    let said = |e: &Evidence| {
         let mark = source_mark(candidates, e.origin);
         format!("{}. (said on {}{mark})", line(&e.statement.text), long_date(e.at.date()))
     };
@@ -196,6 +268,29 @@ mod tests {
     }
 
     #[test]
+    fn whether_there_is_time_is_asked_of_a_day() {
+        let now = date(2026, 11, 28).at(9, 0, 0, 0);
+        for text in [
+            "I work the night shift on Fridays, can I meet Eva on Friday night?",
+            "Could we go skiing with Eva tomorrow?",
+            "do I have time for a run on Tuesday evening?",
+            "Hey, will I be able to visit Bo next weekend?",
+        ] {
+            assert!(asks_if_free(text, now), "{text}");
+        }
+        assert!(asks_if_possible("Can I meet Eva?") && !asks_if_free("Can I meet Eva?", now));
+        for text in [
+            "Can I eat pesto tonight?",
+            "What can I do on Friday?",
+            "How could we travel to Rome tomorrow?",
+            "Can I visit the Louvre in 2027?",
+            "I work on Fridays.",
+        ] {
+            assert!(!asks_if_free(text, now), "{text}");
+        }
+    }
+
+    #[test]
     fn what_is_planned_is_listed_by_the_day() {
         let told = date(2026, 11, 26).at(9, 0, 0, 0);
         let candidate = |text: &str, speaker: Option<&str>| Candidate {
@@ -218,16 +313,28 @@ mod tests {
                 superseded: true,
                 ..candidate("Ana is meeting Bo on 3 December 2026", None)
             },
+            candidate("I work the night shift on Fridays", Some("Ana")),
+            Candidate {
+                superseded: true,
+                ..candidate("Ana works the night shift on Fridays", None)
+            },
+            candidate("Ana works the night shift on Fridays", None),
+            candidate("Bo plays chess every Sunday", None),
+            candidate("Ana worked at a bakery on Fridays", None),
         ];
         let now = date(2026, 11, 28).at(9, 0, 0, 0);
         let on = |question: &str| what_is_on(question, &candidates, now, Some("Ana"));
         let week = on("what's on next week?");
-        assert_eq!(week.cited, [2, 5, 0], "{}", week.text);
+        // Told again, a fact holds.
+        assert_eq!(week.cited, [2, 5, 9, 0], "{}", week.text);
         assert!(week.text.contains("You want to be reminded to order cordial"), "{}", week.text);
         let monday = on("Am I free on Monday?");
         assert_eq!(monday.text, "I know of nothing that is planned then.");
         let tuesday = on("what do I have on Tuesday?");
         assert!(tuesday.text.starts_with("You have a dentist appointment on"), "{}", tuesday.text);
         assert_eq!(on("what's coming up?").cited, [2, 5, 0, 3]);
+        let friday = on("Can I meet Eva on Friday night?");
+        assert!(friday.text.starts_with("You work the night shift on Fridays."), "{}", friday.text);
+        assert_eq!(on("Is Bo free on Sunday?").cited, [10]);
     }
 }

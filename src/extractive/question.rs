@@ -138,7 +138,7 @@ fn n_of_command(words: &[Token]) -> usize {
 }
 
 /// The last sentence that asks.
-fn asking_sentence(text: &str) -> &str {
+pub(super) fn asking_sentence(text: &str) -> &str {
     let asks = |s: &&&str| {
         let words = openings::strip_opening(&tokens(s));
         intent::is_question(&words, s) || intent::is_recall_request(&words)

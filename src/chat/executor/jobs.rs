@@ -54,6 +54,7 @@ impl Job {
                     // What suits others may not suit this person.
                     || extractive::asks_advice(question)
                         && extractive::is_of_speaker(question)
+                    || extractive::asks_if_possible(question)
                     || self.profile.starter
                         && extractive::intent(question) == Intent::Question
                         && !extractive::asks_assistant(question);
@@ -64,7 +65,13 @@ impl Job {
                     let asks = self.profile.starter
                         || known == KnownName::Name
                         || extractive::is_of_speaker(question);
-                    let is_private = known == KnownName::Person || !look && asks;
+                    let knows_them = known == KnownName::Person;
+                    let is_private = if policy::is_task(question) {
+                        // A task is done without memories; whether they can meet Eva, only they know.
+                        knows_them && extractive::asks_if_possible(question)
+                    } else {
+                        knows_them || !look && asks
+                    };
                     let for_model = for_model && !policy::reminds(&self.profile, question);
                     let mut report = |text| send(Input::Tell(Update::Progress(text)));
                     self.recall(for_model, look, is_private, &mut report)
@@ -172,7 +179,11 @@ impl Job {
         if attached(question).next().is_some() {
             return self.quote_files(is_private);
         }
-        if extractive::asks_what_is_on(question) {
+        // "Can I meet Eva on Friday?": a small model would say something.
+        let asks_if_free = self.profile.role.is_none()
+            && !self.profile.talks_freely()
+            && extractive::asks_if_free(policy::head(question), self.now.civil());
+        if asks_if_free || extractive::asks_what_is_on(question) {
             return self.what_is_on(is_private);
         }
         let style = self.profile.style;
@@ -216,6 +227,7 @@ impl Job {
                 if has_none && !policy::reminds(&self.profile, question) {
                     return TurnEvent::Recalled { quote: None, reads: false, is_private };
                 }
+                data.reads_recalled = reads;
                 data.sources.clone_from(&candidates);
                 data.sureness = likeliest.filter(|_| reads).map(Sureness::of_reading);
                 data.recent = recent;

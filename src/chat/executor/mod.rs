@@ -131,6 +131,8 @@ struct TurnData {
     /// How often something had been forgotten when the turn's chat was last read.
     n_forgettings: u64,
     recalled: Option<Evidence>,
+    /// The model reads what was recalled.
+    reads_recalled: bool,
     /// The texts that an answer may rest on.
     sources: Vec<Candidate>,
     /// How likely they hold the answer that a model reads out of them.

@@ -164,8 +164,10 @@ impl Executor {
         }
         let prompt = data.n_prompt.map_or_else(|| tokens("prompt"), |n| n as u64);
         let generated = data.n_generated as u64;
-        let quoted =
-            cited.recalled.as_ref().map(|texts| quoted_ids(&evidence, texts, &cited.from_chat));
+        // What was found, but not read, the model's reply does not rest on.
+        let unread = (!data.reads_recalled).then(Vec::new);
+        let quoted = cited.recalled.as_ref().or(unread.as_ref());
+        let quoted = quoted.map(|texts| quoted_ids(&evidence, texts, &cited.from_chat));
         let sureness = cited.sureness.or(data.sureness.filter(|_| cited.recalled.is_none()));
         json!({
             "answer": answer,

@@ -326,7 +326,7 @@ impl Machine {
             .as_ref()
             .is_none_or(|quote| quote.text.starts_with(extractive::HEDGE) && !is_task);
         let says_no = quote.is_none() && self.says_no(&turn.question);
-        if by_model && (!is_private || is_task) || says_no {
+        if by_model && !is_private || says_no {
             return self.generate(turn, false);
         }
         if quote.is_none() && self.offers_tools(&turn) {
