@@ -395,6 +395,7 @@ impl Probing<'_> {
             signal: Signal::Entropy,
             system: self.system,
             head: self.head,
+            whole: std::cell::RefCell::default(),
             cancel: self.cancel,
         };
         let answered = answerer.answer(Method::Full, asked)?;

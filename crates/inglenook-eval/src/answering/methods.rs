@@ -2,6 +2,7 @@
 //!
 //! All methods use the product's own prompt for `ask`; only the lines in its block differ.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use inglenook::interfaces::{
@@ -69,6 +70,8 @@ pub(super) struct Answerer<'a> {
     pub system: &'a str,
     /// The system turn and the user turn's opening: every prompt begins with them.
     pub head: &'a dyn Context,
+    /// What [`Method::FullContext`] read last: the next question about the conversation shares its prompt but for its end.
+    pub whole: RefCell<Option<Box<dyn Context>>>,
     pub cancel: &'a Cancel,
 }
 
@@ -93,10 +96,16 @@ pub(super) fn head(model: &dyn LanguageModel, system: &str) -> Result<Box<dyn Co
 impl Answerer<'_> {
     pub(super) fn answer(&self, method: Method, asked: &Question) -> Result<Answered, EvalError> {
         self.model.take();
+        let mut n_kept = 0;
         let (mut context, covered) = match method {
             Method::FullContext => {
                 let blocks = (0..self.messages.len()).rev().map(|place| self.message(place));
-                self.shown(blocks, usize::MAX, &asked.text)?
+                let (tokens, covered) = self.prompt(blocks, usize::MAX, &asked.text);
+                let tokens = [self.head.tokens(), &tokens].concat();
+                let mut context = self.whole.take().map_or_else(|| self.head.fork(), Ok)?;
+                let n_read = context.refill(&tokens)?;
+                n_kept = (tokens.len() - self.head.len()).saturating_sub(n_read) as u64;
+                (context, covered)
             }
             Method::NaiveRag => {
                 let nearest = self.nearest(self.vectors, N_NAIVE, &asked.text)?;
@@ -138,13 +147,18 @@ impl Answerer<'_> {
         if reply.finish == Finish::Cancelled {
             return Err(EvalError::Cancelled);
         }
+        if method == Method::FullContext {
+            self.whole.replace(Some(context));
+        }
         let used = self.model.take();
+        // Counted as if the question were the only one.
+        let processed_tokens = used.tokens + n_kept;
         Ok(Answered {
             text: Answer.parse(&reply.text),
             covered,
             prompt_tokens,
-            tokens: used.tokens + in_cache,
-            processed_tokens: used.tokens,
+            tokens: processed_tokens + in_cache,
+            processed_tokens,
             model_calls: used.calls,
         })
     }
@@ -237,6 +251,19 @@ impl Answerer<'_> {
         window_tokens: usize,
         question: &str,
     ) -> Result<Prompted, EvalError> {
+        let (tokens, covered) = self.prompt(best_first, window_tokens, question);
+        let mut context = self.head.fork()?;
+        context.extend(&tokens)?;
+        Ok((context, covered))
+    }
+
+    /// Its tokens behind [`Self::head`], and the ids of the messages that its evidence covers.
+    fn prompt(
+        &self,
+        best_first: impl Iterator<Item = Block>,
+        window_tokens: usize,
+        question: &str,
+    ) -> (Vec<u32>, BTreeSet<String>) {
         let (open, closing) = self.frame(question);
         let mut room = self.room(open.len() + closing.len(), window_tokens);
         let mut chosen = Vec::new();
@@ -254,9 +281,7 @@ impl Answerer<'_> {
             covered.extend(covers.into_iter().map(|place| self.messages[place].id.clone()));
         }
         tokens.extend(closing);
-        let mut context = self.head.fork()?;
-        context.extend(&tokens)?;
-        Ok((context, covered))
+        (tokens, covered)
     }
 
     fn recalled(

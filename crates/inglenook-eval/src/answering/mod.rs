@@ -27,6 +27,7 @@ mod structural;
 #[cfg(test)]
 mod tests;
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -171,6 +172,7 @@ pub fn measure_answers(
             signal: signal(run, models.language.info()),
             system: &system,
             head: &*head,
+            whole: RefCell::default(),
             cancel,
         };
         for asked in asked {

@@ -208,6 +208,10 @@ fn every_method_answers_every_question() {
             _ => assert!(calls >= 2, "{row:?}"),
         }
     }
+    // Of either every message is shown; that one of them keeps them between questions is not counted.
+    for question in report.answers.chunks(6) {
+        assert_eq!(tokens_of(&question[0]), tokens_of(&question[1]), "{question:?}");
+    }
     // The second conversation has no memories: said once, and the others go on.
     assert_eq!(report.skipped.len(), 1, "{:?}", report.skipped);
     assert_eq!(report.skipped[0].what, "conv-2, 4 answers");
