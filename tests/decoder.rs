@@ -44,11 +44,12 @@ fn check_logits(name: &str, precision: Precision, cosine_min: f64) {
 }
 
 /// Families with something of their own: kinds of layers, norms, activations, multipliers.
-const LATER_SAFETENSORS: [&str; 13] = [
+const LATER_SAFETENSORS: [&str; 14] = [
     "qwen2-window",
     "gemma3",
     "gemma4",
     "gemma4-large",
+    "gemma4-moe",
     "glm4",
     "phi3-window",
     "smollm3",
@@ -59,10 +60,11 @@ const LATER_SAFETENSORS: [&str; 13] = [
     "qwen3-moe",
     RECURRENT[0],
 ];
-const LATER_GGUF: [&str; 11] = [
+const LATER_GGUF: [&str; 12] = [
     "gemma3-f16-gguf",
     "gemma4-f16-gguf",
     "gemma4-large-f16-gguf",
+    "gemma4-moe-f16-gguf",
     "glm4-f16-gguf",
     "phi3-f16-gguf",
     "smollm3-f16-gguf",

@@ -172,29 +172,45 @@ impl Metadata {
     }
 }
 
-const EXPERTS: &str = "_exps.weight";
+/// What the name of a tensor with a matrix for each expert ends with, and of each, where its number stands for `{}`; of
+/// two, the rows of the one come before those of the other.
+const OF_EXPERTS: [(&str, &[&str]); 4] = [
+    ("ffn_gate_up_exps.weight", &["ffn_gate_exps.{}.weight", "ffn_up_exps.{}.weight"]),
+    ("_exps.weight", &["_exps.{}.weight"]),
+    (".experts.gate_up_proj", &[".experts.{}.gate_proj.weight", ".experts.{}.up_proj.weight"]),
+    (".experts.down_proj", &[".experts.{}.down_proj.weight"]),
+];
 
-/// How many experts' matrices a tensor holds, if it holds such.
-pub fn n_experts(tensor: &TensorEntry) -> Option<usize> {
-    let &[n, _, _] = tensor.dims.as_slice() else { return None };
-    (tensor.name.ends_with(EXPERTS) && (1..=EXPERTS_MAX).contains(&n)).then_some(n)
+/// What its name begins with and what its matrices' names end with, if a tensor holds a matrix for each expert.
+fn of_experts(tensor: &TensorEntry) -> Option<(&str, &'static [&'static str])> {
+    let &[n, n_out, _] = tensor.dims.as_slice() else { return None };
+    let (name, parts) = OF_EXPERTS
+        .into_iter()
+        .find_map(|(end, parts)| Some((tensor.name.strip_suffix(end)?, parts)))?;
+    let is_whole = (1..=EXPERTS_MAX).contains(&n) && n_out.is_multiple_of(parts.len());
+    is_whole.then_some((name, parts))
+}
+
+/// How many matrices a tensor holds.
+pub fn n_matrices(tensor: &TensorEntry) -> usize {
+    of_experts(tensor).map_or(1, |(_, parts)| tensor.dims[0] * parts.len())
 }
 
 /// A tensor of matrices, one for each expert (`ffn_up_exps.weight`), as one tensor each (`ffn_up_exps.7.weight`); any
 /// other as it is.
 pub fn matrices(tensor: TensorEntry) -> Vec<TensorEntry> {
-    match (tensor.dims.as_slice(), tensor.name.strip_suffix(EXPERTS), n_experts(&tensor)) {
-        (&[_, n_out, n_in], Some(name), Some(n)) => {
-            let n_bytes = tensor.n_bytes / n;
-            let matrix = |index| TensorEntry {
-                name: format!("{name}_exps.{index}.weight"),
-                stored: tensor.stored,
-                dims: vec![n_out, n_in],
-                start: tensor.start + index * n_bytes,
-                n_bytes,
-            };
-            (0..n).map(matrix).collect()
+    let Some((name, parts)) = of_experts(&tensor) else { return vec![tensor] };
+    let [n_out, n_in] = [tensor.dims[1] / parts.len(), tensor.dims[2]];
+    let n_bytes = tensor.n_bytes / n_matrices(&tensor);
+    let matrix = |index: usize| {
+        let (expert, part) = (index / parts.len(), parts[index % parts.len()]);
+        TensorEntry {
+            name: format!("{name}{}", part.replace("{}", &expert.to_string())),
+            stored: tensor.stored,
+            dims: vec![n_out, n_in],
+            start: tensor.start + index * n_bytes,
+            n_bytes,
         }
-        _ => vec![tensor],
-    }
+    };
+    (0..n_matrices(&tensor)).map(matrix).collect()
 }

@@ -15,7 +15,7 @@ use candle_core::{Device, Tensor};
 use packed_matmul::{Arena, DenseMatrix, Format, PackError, PackedMatrix, SharedBytes};
 
 use super::gguf;
-use super::metadata::{Metadata, StoredType, TensorEntry, matrices, n_experts};
+use super::metadata::{Metadata, StoredType, TensorEntry, matrices, n_matrices};
 use super::safetensors;
 use super::unpacking::{blocks, unpacked};
 pub use super::weight_files::Bytes;
@@ -161,7 +161,7 @@ impl Weights {
     ) -> Result<(), ModelError> {
         let file = self.files.len();
         self.files.push((path.to_owned(), Arc::new(bytes)));
-        let own: usize = tensors.iter().map(|tensor| n_experts(tensor).unwrap_or(1)).sum();
+        let own: usize = tensors.iter().map(n_matrices).sum();
         let n = self.tensors.len() + own;
         if n > MATRICES_MAX {
             let what = format!("its tensors are {n} matrices (at most {MATRICES_MAX} are allowed)");

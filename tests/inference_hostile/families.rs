@@ -109,7 +109,10 @@ fn impossible_shapes_of_gemma_4_are_refused() {
     ] {
         refuses_config_of(name, |c| c[key] = value.into(), reason);
     }
-    refuses_config_of("gemma4", |c| c["enable_moe_block"] = true.into(), "mixture of experts");
+    refuses_config_of("gemma4", |c| c["enable_moe_block"] = true.into(), "lacks `num_experts`");
+    refuses_config_of("gemma4-moe", |c| c["top_k_experts"] = 9.into(), "9 of 8 experts");
+    let many = |c: &mut serde_json::Value| c["num_experts"] = (1_i64 << 40).into();
+    refuses_config_of("gemma4-moe", many, "experts of a width");
     refuses_config_of("gemma4", |c| c["use_bidirectional_attention"] = "all".into(), "follows");
     let share = |share: f64| {
         move |c: &mut serde_json::Value| {

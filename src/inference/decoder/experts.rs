@@ -1,4 +1,4 @@
-//! A feed-forward part of many experts, of which each token takes a few (Qwen3 MoE).
+//! A feed-forward part of many experts, of which each token takes a few, alone (Qwen3 MoE) or beside a dense one (Gemma 4).
 
 use candle_core::{Device, Result, Tensor};
 use packed_matmul::PackedMatrix;
@@ -17,6 +17,36 @@ pub(super) struct Experts {
     pub n_used: usize,
     /// Their weights are made to sum up to 1.
     pub normalises: bool,
+    /// Of each expert, what its weights are multiplied by.
+    pub scales: Option<Vec<f32>>,
+}
+
+/// Experts that stand beside a dense part, with norms of their own.
+pub(super) struct Beside {
+    pub experts: Experts,
+    /// Before the router.
+    pub router_norm: Tensor,
+    /// After the dense part.
+    pub dense_norm: Tensor,
+    /// Before and after the experts.
+    pub norms: [Tensor; 2],
+}
+
+impl Beside {
+    /// What the experts make of the layer's `xs`, added to what the dense part made of it.
+    pub fn forward(
+        &self,
+        xs: &Tensor,
+        dense: &Tensor,
+        activation: Activation,
+        norm_epsilon: f64,
+    ) -> Result<Tensor> {
+        let norm = |xs: &Tensor, weight: &Tensor| ops::rms_norm(xs, weight, norm_epsilon);
+        let [before, after] = &self.norms;
+        let scored = norm(xs, &self.router_norm)?;
+        let made = self.experts.forward(&norm(xs, before)?, &scored, activation)?;
+        norm(dense, &self.dense_norm)? + norm(&made, after)?
+    }
 }
 
 /// One of them.
@@ -33,10 +63,10 @@ struct Taken {
 }
 
 impl Experts {
-    /// `[n, hidden]` → `[n, hidden]`.
-    pub fn forward(&self, xs: &Tensor, activation: Activation) -> Result<Tensor> {
+    /// `[n, hidden]` → `[n, hidden]`; `scored` is what the router reads.
+    pub fn forward(&self, xs: &Tensor, scored: &Tensor, activation: Activation) -> Result<Tensor> {
         let (n, hidden) = xs.dims2()?;
-        let scores = self.router.forward(xs)?.to_device(&Device::Cpu)?.to_vec2::<f32>()?;
+        let scores = self.router.forward(scored)?.to_device(&Device::Cpu)?.to_vec2::<f32>()?;
         let all = self.all.iter().zip(self.choose(scores));
         let all: Vec<(&Expert, Taken)> =
             all.filter(|(_, taken)| !taken.tokens.is_empty()).collect();
@@ -78,7 +108,8 @@ impl Experts {
                 if self.normalises { best.iter().map(|&i| scores[i]).sum() } else { 1.0 };
             for expert in best {
                 taken[expert].tokens.push(token);
-                taken[expert].weights.push(scores[expert] / total);
+                let scale = self.scales.as_ref().map_or(1.0, |scales| scales[expert]);
+                taken[expert].weights.push(scale * scores[expert] / total);
             }
         }
         taken

@@ -4,7 +4,7 @@ use candle_core::{DType, Device, Tensor};
 
 use super::convolution::Convolution;
 use super::delta_net::DeltaNet;
-use super::experts::{Expert, Experts};
+use super::experts::{Beside, Expert, Experts};
 use super::per_layer::{OwnInput, PerLayer};
 use super::{Attention, Decoder, FeedForward, Layer, Mixer, Outcome};
 use crate::inference::config::{DecoderConfig, LayerKind, Mixture, Recurrence, RopeScaling};
@@ -44,6 +44,12 @@ impl Loader<'_> {
     fn name(&self, layer: usize, names: Names, kind: &str) -> String {
         let layers = self.pick(self.config.family.tensors.layer);
         self.placed(format!("{layers}{layer}.{}.{kind}", self.pick(names)))
+    }
+
+    /// The name of a tensor of a layer that is no `.weight` and no `.bias`.
+    fn whole_of(&self, layer: usize, names: Names) -> String {
+        let layers = self.pick(self.config.family.tensors.layer);
+        self.placed(format!("{layers}{layer}.{}", self.pick(names)))
     }
 
     fn norm(&self, layer: usize, names: Names, n: usize) -> Outcome<Tensor> {
@@ -116,6 +122,7 @@ impl Loader<'_> {
             post_attention_norm: post_norm(names.post_attention_norm)?,
             feed_forward_norm: self.norm(layer, names.feed_forward_norm, c.hidden)?,
             feed_forward: self.feed_forward(layer)?,
+            beside: self.beside(layer)?,
             post_feed_forward_norm: post_norm(names.post_feed_forward_norm)?,
             own_input: self.own_input(layer)?,
             scale: self.scale(layer)?,
@@ -137,8 +144,7 @@ impl Loader<'_> {
     /// A layer's own factor; files may lack it.
     fn scale(&self, layer: usize) -> Outcome<Option<f64>> {
         let Some(names) = self.config.family.tensors.layer_scale else { return Ok(None) };
-        let layers = self.pick(self.config.family.tensors.layer);
-        let name = self.placed(format!("{layers}{layer}.{}", self.pick(names)));
+        let name = self.whole_of(layer, names);
         if !self.weights.contains(&name) {
             return Ok(None);
         }
@@ -215,7 +221,7 @@ impl Loader<'_> {
         let names = &c.family.tensors;
         let width = c.intermediate(layer);
         let parts = [(names.gate, width), (names.up, width)];
-        if let (Some(mixture), Some(names)) = (c.mixture, names.experts) {
+        if let (Some(mixture), Some(names), None) = (c.mixture, names.experts, names.beside) {
             return Ok(FeedForward::Experts(self.experts(layer, mixture, names)?));
         }
         Ok(FeedForward::Dense {
@@ -246,7 +252,30 @@ impl Loader<'_> {
             all: (0..n_experts).map(expert).collect::<Outcome<_>>()?,
             n_used,
             normalises,
+            scales: None,
         })
+    }
+
+    fn beside(&self, layer: usize) -> Outcome<Option<Box<Beside>>> {
+        let c = self.config;
+        let names = &c.family.tensors;
+        let (Some(mixture), Some(experts), Some(names)) = (c.mixture, names.experts, names.beside)
+        else {
+            return Ok(None);
+        };
+        let of_experts = self.whole_of(layer, names.scales);
+        let scales = self.weights.values(&of_experts, &[mixture.n_experts])?;
+        let mut router =
+            self.weights.values(&self.whole_of(layer, names.router_norm), &[c.hidden])?;
+        let factor = 1.0 / (c.hidden as f32).sqrt();
+        router.iter_mut().for_each(|w| *w *= factor);
+        let norm = |names| self.norm(layer, names, c.hidden);
+        Ok(Some(Box::new(Beside {
+            experts: Experts { scales: Some(scales), ..self.experts(layer, mixture, experts)? },
+            router_norm: Tensor::from_vec(router, c.hidden, self.device).map_err(backend)?,
+            dense_norm: norm(names.dense_norm)?,
+            norms: [norm(names.norms[0])?, norm(names.norms[1])?],
+        })))
     }
 
     fn convolution(&self, layer: usize, names: [Names; 3]) -> Outcome<Convolution> {
@@ -287,14 +316,7 @@ impl Loader<'_> {
         let is_gguf = self.weights.is_gguf();
         let widths = [shape.width(), shape.values(), n_heads, n_heads];
         let parts: Vec<_> = names.input.into_iter().zip(widths).collect();
-        let of_heads = |whole: Names| {
-            let name = format!(
-                "{}{layer}.{}",
-                self.pick(self.config.family.tensors.layer),
-                self.pick(whole)
-            );
-            self.weights.values(&self.placed(name), &[n_heads])
-        };
+        let of_heads = |whole: Names| self.weights.values(&self.whole_of(layer, whole), &[n_heads]);
         let mut decay = of_heads(names.decay)?;
         if !is_gguf {
             for logarithm in &mut decay {

@@ -23,7 +23,7 @@ use super::weights::{Matrix, backend};
 use crate::interfaces::ModelError;
 use convolution::Convolution;
 use delta_net::DeltaNet;
-use experts::Experts;
+use experts::{Beside, Experts};
 use per_layer::{OwnInput, PerLayer};
 
 type Outcome<T> = std::result::Result<T, ModelError>;
@@ -57,6 +57,7 @@ struct Layer {
     post_attention_norm: Option<Tensor>,
     feed_forward_norm: Tensor,
     feed_forward: FeedForward,
+    beside: Option<Box<Beside>>,
     post_feed_forward_norm: Option<Tensor>,
     own_input: Option<OwnInput>,
     /// What all of it is multiplied by at the end.
@@ -270,7 +271,10 @@ impl Decoder {
             };
             xs = add(xs, mixed, layer.post_attention_norm.as_ref())?;
             let normed = norm(&xs, &layer.feed_forward_norm)?;
-            let fed = layer.feed_forward.forward(&normed, family.activation)?;
+            let mut fed = layer.feed_forward.forward(&normed, family.activation)?;
+            if let Some(part) = &layer.beside {
+                fed = part.forward(&xs, &fed, family.activation, norm_epsilon)?;
+            }
             xs = add(xs, fed, layer.post_feed_forward_norm.as_ref())?;
             if let Some((part, inputs)) = layer.own_input.as_ref().zip(own_inputs.as_ref()) {
                 xs = (&xs + part.forward(index, &xs, inputs, family.activation, norm_epsilon)?)?;
@@ -399,7 +403,7 @@ impl FeedForward {
     fn forward(&self, xs: &Tensor, activation: Activation) -> Result<Tensor> {
         let (gate_up, down, down_bias) = match self {
             Self::Dense { gate_up, down, down_bias } => (gate_up, down, down_bias),
-            Self::Experts(experts) => return experts.forward(xs, activation),
+            Self::Experts(experts) => return experts.forward(xs, xs, activation),
         };
         let projected = gate_up.forward(xs)?;
         let [gate, up] = projected.as_slice() else { candle_core::bail!("expected gate and up") };

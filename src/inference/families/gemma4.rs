@@ -1,12 +1,14 @@
-//! Gemma 4, its text part, without a mixture of experts: E2B, E4B and 31B.
+//! Gemma 4, its text part: E2B, E4B, 31B and, with experts beside the dense part, 26B-A4B.
 //!
 //! Layers that attend to everything have wider heads, of which a quarter rotates. In the small models each token has a
 //! vector in each layer, and the last layers use keys of layers before them; in the large ones keys are values where
 //! everything is attended to.
 
-use super::{DecoderFamily, PerLayerNames, TensorNames, gemma3};
+use super::{BesideNames, DecoderFamily, PerLayerNames, TensorNames, gemma3};
 use crate::inference::chat_template::{ChatFormat, NEUTRAL, Piece, Trim};
-use crate::inference::config::{DecoderConfig, Fields, Heads, Key, LayerKind, RopeConfig, Sharing};
+use crate::inference::config::{
+    DecoderConfig, Fields, Heads, Key, LayerKind, Mixture, RopeConfig, Sharing,
+};
 
 /// Its entry in the table.
 pub static FAMILY: DecoderFamily = DecoderFamily {
@@ -22,6 +24,21 @@ pub static FAMILY: DecoderFamily = DecoderFamily {
             output_norm: ("post_per_layer_input_norm", "post_norm"),
         }),
         layer_scale: Some(("layer_scalar", "layer_output_scale.weight")),
+        experts: Some([
+            ("router.proj", "ffn_gate_inp"),
+            ("experts.{}.gate_proj", "ffn_gate_exps.{}"),
+            ("experts.{}.up_proj", "ffn_up_exps.{}"),
+            ("experts.{}.down_proj", "ffn_down_exps.{}"),
+        ]),
+        beside: Some(BesideNames {
+            router_norm: ("router.scale", "ffn_gate_inp.scale"),
+            scales: ("router.per_expert_scale", "ffn_down_exps.scale"),
+            dense_norm: ("post_feedforward_layernorm_1", "post_ffw_norm_1"),
+            norms: [
+                ("pre_feedforward_layernorm_2", "pre_ffw_norm_2"),
+                ("post_feedforward_layernorm_2", "post_ffw_norm_2"),
+            ],
+        }),
         ..gemma3::FAMILY.tensors
     },
     norms_from_one: false,
@@ -53,7 +70,12 @@ fn configure(fields: &Fields<'_>, config: &mut DecoderConfig) -> Result<(), Stri
     if fields.boolean(("enable_moe_block", ""))? == Some(true)
         || fields.number(("", "expert_count"))?.is_some_and(|n| n > 0)
     {
-        return Err("it is a mixture of experts, which is not supported".into());
+        config.mixture = Some(Mixture {
+            n_experts: fields.needed(("num_experts", "expert_count"))?,
+            n_used: fields.needed(("top_k_experts", "expert_used_count"))?,
+            width: fields.needed(("moe_intermediate_size", "expert_feed_forward_length"))?,
+            normalises: true,
+        });
     }
     if fields.text(("use_bidirectional_attention", ""))? == Some("all") {
         return Err("it attends to what follows: it is no language model".into());

@@ -61,6 +61,7 @@ pub const TENSORS: TensorNames = TensorNames {
     recurrence: None,
     per_layer: None,
     layer_scale: None,
+    beside: None,
 };
 
 /// How its vocabulary, and those made from it, split text.

@@ -145,6 +145,8 @@ pub struct TensorNames {
     /// Of a layer with a mixture of experts: what chooses them, then gate, up and down of each, whose number stands for
     /// `{}`.
     pub experts: Option<[Names; 4]>,
+    /// Where the experts stand beside a dense part.
+    pub beside: Option<BesideNames>,
     /// Of a layer that mixes by a convolution: its first matrix, its kernel, its last matrix.
     pub convolution: Option<[Names; 3]>,
     /// Of a layer that keeps a state.
@@ -167,6 +169,17 @@ pub struct PerLayerNames {
     pub gate: Names,
     pub output: Names,
     pub output_norm: Names,
+}
+
+/// What a family calls the weights of experts that stand beside a dense part.
+#[derive(Clone, Copy)]
+pub struct BesideNames {
+    /// The norm of what chooses them, and the factor of each, whole.
+    pub router_norm: Names,
+    pub scales: Names,
+    /// The norm after the dense part, and those before and after the experts.
+    pub dense_norm: Names,
+    pub norms: [Names; 2],
 }
 
 /// What a family calls the weights of a layer that keeps a state.

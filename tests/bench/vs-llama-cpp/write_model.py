@@ -39,11 +39,18 @@ SHAPES = {
     "qwen3.5-0.8b": shape("qwen35", 1024, 24, 8, 2, 256, 3584, 248_320, 1e7, True, 262_144, rotated=64, states=(16, 128)),
     # Heads of 256 with a window and of 512 without; every fifth layer is without, and the last 20 share keys.
     "gemma-4-e2b": shape("gemma4", 1536, 35, 8, 1, 256, 6144, 262_144, 1e6, True, 131_072, window=512, shared=20, own=256, each=5),
+    # In layers without a window two heads of keys, which are values, too; experts beside the dense part.
+    "gemma-4-26b-a4b": shape(
+        "gemma4", 2816, 30, 16, 8, 256, 2112, 262_144, 1e6, True, 262_144, window=1024, each=6, full_kv=2, experts=(128, 8, 704)
+    ),
     "tiny-llama": shape("llama", 256, 3, 4, 2, 64, 768, 2_048, 1e4, False, 2_048),
     "tiny-qwen2": shape("qwen2", 256, 3, 4, 2, 64, 768, 2_048, 1e6, True, 2_048),
     "tiny-qwen3": shape("qwen3", 256, 3, 4, 2, 128, 768, 2_048, 1e6, False, 2_048),
     "tiny-gemma3": shape("gemma3", 256, 7, 4, 1, 64, 768, 2_048, 1e6, True, 2_048, window=16),
     "tiny-gemma4": shape("gemma4", 256, 6, 4, 1, 64, 768, 2_048, 1e6, True, 2_048, window=16, shared=3, own=256, each=3),
+    "tiny-gemma4-moe": shape(
+        "gemma4", 256, 6, 4, 2, 64, 512, 2_048, 1e6, True, 2_048, window=16, each=3, full_kv=1, experts=(16, 4, 256)
+    ),
     "tiny-phi3": shape("phi3", 256, 3, 4, 2, 64, 768, 2_048, 1e4, True, 8_192, rotated=48, original=4096),
     "tiny-smollm3": shape("smollm3", 256, 5, 4, 2, 64, 768, 2_048, 5e6, True, 2_048),
     "tiny-mistral3": shape("mistral3", 256, 3, 4, 2, 128, 768, 2_048, 1e6, True, 2_048, original=16_384),
@@ -62,11 +69,14 @@ def add_metadata(out, s):
     out.add_embedding_length(s["hidden"])
     n_own = s["layers"] - s.get("shared", 0)
     widths = [s["feed"] * (1 if i < n_own else 2) for i in range(s["layers"])]
-    out.add_feed_forward_length(widths if arch == "gemma4" else s["feed"])
+    out.add_feed_forward_length(widths if "shared" in s else s["feed"])
     out.add_head_count(s["heads"])
     # Of each layer, where some do not attend.
     attend = s.get("attend")
-    out.add_head_count_kv([s["kv_heads"] * (i in attend) for i in range(s["layers"])] if attend else s["kv_heads"])
+    if "full_kv" in s:
+        out.add_head_count_kv([s["kv_heads"] if slides(s, i) else s["full_kv"] for i in range(s["layers"])])
+    else:
+        out.add_head_count_kv([s["kv_heads"] * (i in attend) for i in range(s["layers"])] if attend else s["kv_heads"])
     if arch != "lfm2":
         out.add_key_length(size * (1 + (arch == "gemma4")))
         out.add_value_length(size * (1 + (arch == "gemma4")))
@@ -82,8 +92,8 @@ def add_metadata(out, s):
     if arch == "gemma4":
         out.add_sliding_window(s["window"])
         out.add_array("gemma4.attention.sliding_window_pattern", [slides(s, i) for i in range(s["layers"])])
-        out.add_uint32("gemma4.attention.shared_kv_layers", s["shared"])
-        out.add_uint32("gemma4.embedding_length_per_layer_input", s["own"])
+        out.add_uint32("gemma4.attention.shared_kv_layers", s.get("shared", 0))
+        out.add_uint32("gemma4.embedding_length_per_layer_input", s.get("own", 0))
         out.add_float32("gemma4.final_logit_softcapping", 30)
         out.add_float32("gemma4.rope.freq_base_swa", 1e4)
         out.add_rope_dimension_count(2 * size)
@@ -106,7 +116,7 @@ def add_metadata(out, s):
         out.add_float32("granite.attention.scale", 1 / size)
         out.add_float32("granite.residual_scale", 0.25)
         out.add_float32("granite.logit_scale", 4)
-    if arch == "qwen3moe":
+    if "experts" in s:
         n, used, width = s["experts"]
         out.add_expert_count(n)
         out.add_expert_used_count(used)
@@ -157,9 +167,12 @@ def add_attention(w, blk, s):
     hidden, size, heads, kv_heads = s["hidden"], s["size"], s["heads"], s["kv_heads"]
     if s["arch"] == "gemma4":
         layer = int(blk.split(".")[1])
-        size *= 1 if slides(s, layer) else 2
-        kv_heads *= layer < s["layers"] - s["shared"]
+        is_full = not slides(s, layer)
+        size *= 2 if is_full else 1
+        kv_heads = s["full_kv"] if is_full and "full_kv" in s else kv_heads * (layer < s["layers"] - s.get("shared", 0))
     rows = dict(q=heads * size * (1 + (s["arch"] == "qwen35")), k=kv_heads * size, v=kv_heads * size)
+    if "full_kv" in s and is_full:
+        rows["v"] = 0
     if s["arch"] == "phi3":
         w.matrix(f"{blk}.attn_qkv", sum(rows.values()), hidden)
     else:
@@ -198,8 +211,18 @@ def add_states(w, blk, s):
 
 def add_feed_forward(w, blk, s):
     hidden, feed = s["hidden"], s["feed"]
-    if s["arch"] == "gemma4" and int(blk.split(".")[1]) >= s["layers"] - s["shared"]:
+    if s["arch"] == "gemma4" and int(blk.split(".")[1]) >= s["layers"] - s.get("shared", 0):
         feed *= 2
+    if s["arch"] == "gemma4" and "experts" in s:
+        n, _, width = s["experts"]
+        w.floats(f"{blk}.ffn_gate_inp.weight", w.normal(n, hidden, std=hidden**-0.5))
+        w.floats(f"{blk}.ffn_gate_inp.scale", hidden**0.5 * (1 + 0.1 * w.rng.standard_normal(hidden)))
+        w.floats(f"{blk}.ffn_down_exps.scale", w.rng.uniform(0.7, 1.3, n))
+        w.matrix(f"{blk}.ffn_gate_up_exps", n, 2 * width, hidden)
+        w.output(f"{blk}.ffn_down_exps", n, hidden, width)
+        w.ones(f"{blk}.pre_ffw_norm_2", hidden)
+        w.ones(f"{blk}.post_ffw_norm_1", hidden)
+        w.ones(f"{blk}.post_ffw_norm_2", hidden)
     if s["arch"] == "qwen3moe":
         n, _, width = s["experts"]
         w.floats(f"{blk}.ffn_gate_inp.weight", w.normal(n, hidden, std=hidden**-0.5))
@@ -262,8 +285,11 @@ def main():
     if not s["tied"]:
         out.add_tensor("output.weight", np.ascontiguousarray(np.roll(table, 1, axis=0)))
     add_rotation(w, s)
-    if arch == "gemma4":
+    if "own" in s:
         add_own_vectors(w, s)
+    elif arch == "gemma4":
+        for i in range(s["layers"]):
+            w.floats(f"blk.{i}.layer_output_scale.weight", [1.0])
     for i in range(s["layers"]):
         blk = f"blk.{i}"
         w.ones(f"{blk}.attn_norm", hidden)
