@@ -186,6 +186,33 @@ fn split_prefill_decode_and_rollback_equal_one_pass() {
     }
 }
 
+/// Layers that use keys of layers before them run for the tokens alone whose logits are wanted.
+#[test]
+fn what_is_not_wanted_changes_nothing_that_is() {
+    for name in ["gemma4", "gemma4-f16-gguf", "gemma3", "llama-tied"] {
+        let decoder = load_decoder(&model_path(name), Precision::Fast).unwrap();
+        let tokens = expected(name).tokens;
+        let n = tokens.len();
+        let whole = extend(&decoder, &mut Sequence::default(), &tokens);
+        // The last row, two in the middle and all behind them, none; then token by token, after a rollback, in a fork.
+        for wanted in [n - 1..n, 40..42, 0..0] {
+            let mut sequence = Sequence::default();
+            let rows = extend_wanting(&decoder, &mut sequence, &tokens, wanted.clone());
+            let mut pairs: Vec<_> = rows.into_iter().zip(&whole[wanted]).collect();
+            pairs.push((sequence.last_logits(&decoder, &mut || {}).unwrap(), &whole[n - 1]));
+            sequence.truncate(30);
+            for (token, row) in tokens[30..34].iter().zip(&whole[30..34]) {
+                pairs.push((extend(&decoder, &mut sequence, &[*token]).remove(0), row));
+            }
+            let mut fork = sequence.fork();
+            extend_wanting(&decoder, &mut fork, &tokens[34..], 0..0);
+            pairs.push((fork.last_logits(&decoder, &mut || {}).unwrap(), &whole[n - 1]));
+            let worst = pairs.iter().map(|(a, b)| largest_difference(a, b)).fold(0.0, f32::max);
+            assert!(worst <= 2e-4, "{name}: {worst}");
+        }
+    }
+}
+
 /// A context that grows beyond the original one, or shrinks again, is what one pass over its tokens gives.
 #[test]
 fn keys_are_rotated_again_where_a_context_becomes_long() {

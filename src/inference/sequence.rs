@@ -81,19 +81,22 @@ impl Sequence {
             let mut start = 0;
             for chunk in tokens.chunks(decoder.tokens_at_once()) {
                 pause();
-                let hidden = decoder.forward(chunk, &[], &mut self.cache, pause)?;
-                self.tokens.extend_from_slice(chunk);
-                self.n_processed += chunk.len() as u64;
                 let end = start + chunk.len();
                 let (first, last) = (wanted.start.max(start), wanted.end.min(end));
+                // Of which the first state is needed: a wanted one, the last of all, or none.
+                let needed = if first < last { first } else { end };
+                let needed = if end == tokens.len() { needed.min(end - 1) } else { needed };
+                let hidden = decoder.forward(chunk, &[], &mut self.cache, end - needed, pause)?;
+                self.tokens.extend_from_slice(chunk);
+                self.n_processed += chunk.len() as u64;
                 if first < last {
-                    let rows = hidden.narrow(0, first - start, last - first).map_err(backend)?;
+                    let rows = hidden.narrow(0, first - needed, last - first).map_err(backend)?;
                     for (i, row) in (first..last).zip(decoder.logits(&rows)?) {
                         on_row(i, &row);
                     }
                 }
                 if end == tokens.len() {
-                    let last = hidden.narrow(0, chunk.len() - 1, 1).and_then(|h| h.copy());
+                    let last = hidden.narrow(0, end - 1 - needed, 1).and_then(|h| h.copy());
                     self.remember_end(last.map_err(backend)?);
                 }
                 start = end;
@@ -123,7 +126,7 @@ impl Sequence {
         let again = self.tokens.split_off(self.cache.resume().min(self.tokens.len()));
         for chunk in again.chunks(decoder.tokens_at_once()) {
             pause();
-            if let Err(error) = decoder.forward(chunk, &[], &mut self.cache, pause) {
+            if let Err(error) = decoder.forward(chunk, &[], &mut self.cache, 0, pause) {
                 self.ends.split_off(&(self.tokens.len() + 1));
                 return Err(error);
             }
@@ -303,7 +306,8 @@ impl Sequence {
         let held = self.tokens.len();
         self.ready(decoder, held, pause)?;
         pause();
-        let outcome = decoder.forward(&tokens, &branches, &mut self.cache, pause);
+        let n = tokens.len();
+        let outcome = decoder.forward(&tokens, &branches, &mut self.cache, n, pause);
         self.cache.truncate(held);
         self.n_processed += tokens.len() as u64;
         for ((index, token), row) in predicted.into_iter().zip(decoder.logits(&outcome?)?) {

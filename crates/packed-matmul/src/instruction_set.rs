@@ -31,10 +31,17 @@ pub(crate) enum Set {
 }
 
 impl InstructionSet {
-    /// The most capable set of this processor; detected once.
+    /// The most capable set of this processor; detected once. With `INGLENOOK_AVX512=off` in the environment that of one
+    /// without AVX-512: to measure what it would do, and for processors that slow down by it.
     pub fn best() -> Self {
         static BEST: OnceLock<InstructionSet> = OnceLock::new();
-        *BEST.get_or_init(|| Self::available().pop().unwrap_or(Self(Set::Plain)))
+        *BEST.get_or_init(|| {
+            let mut sets = Self::available();
+            if std::env::var_os("INGLENOOK_AVX512").is_some_and(|value| value == "off") {
+                sets.retain(|set| !set.has_avx512());
+            }
+            sets.pop().unwrap_or(Self(Set::Plain))
+        })
     }
 
     /// Every set of this processor, the least capable (plain Rust) first.

@@ -268,7 +268,9 @@ impl Loader<'_> {
         let mut router =
             self.weights.values(&self.whole_of(layer, names.router_norm), &[c.hidden])?;
         let factor = 1.0 / (c.hidden as f32).sqrt();
-        router.iter_mut().for_each(|w| *w *= factor);
+        for w in &mut router {
+            *w *= factor;
+        }
         let norm = |names| self.norm(layer, names, c.hidden);
         Ok(Some(Box::new(Beside {
             experts: Experts { scales: Some(scales), ..self.experts(layer, mixture, experts)? },

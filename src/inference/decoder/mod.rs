@@ -116,10 +116,38 @@ impl Held<'_, '_> {
         }
     }
 
+    /// Whether the tokens are of several branches of a text, or of several texts.
+    fn branches(&self) -> bool {
+        match self {
+            Self::One { branches, .. } => !branches.is_empty(),
+            Self::Each(_) => true,
+        }
+    }
+
     fn advance(&mut self, n: usize) {
         match self {
             Self::One { cache, .. } => cache.advance(n),
             Self::Each(caches) => caches.iter_mut().for_each(|cache| cache.advance(1)),
+        }
+    }
+}
+
+/// How the heads of a pass are rotated.
+struct Rotations {
+    full: Rotation,
+    /// In layers with a window, where it is another.
+    local: Option<Rotation>,
+    /// Of queries, where they grow with their position.
+    of_queries: Option<Rotation>,
+}
+
+impl Rotations {
+    /// Of queries and of keys in a layer of this kind.
+    fn of(&self, kind: LayerKind) -> [Option<&Rotation>; 2] {
+        match (kind, &self.local) {
+            (LayerKind::Unrotated, _) => [None; 2],
+            (LayerKind::Sliding, Some(local)) => [Some(local); 2],
+            _ => [Some(self.of_queries.as_ref().unwrap_or(&self.full)), Some(&self.full)],
         }
     }
 }
@@ -175,7 +203,8 @@ impl Decoder {
         }
     }
 
-    /// Runs `tokens` after those that `cache` holds and adds them to it; the hidden state after each, `[n, hidden]`.
+    /// Runs `tokens` after those that `cache` holds and adds them to it; the hidden state after each of the last `n_wanted`,
+    /// `[n_wanted, hidden]`. The others don't go through layers that share keys: nothing that comes later sees them there.
     /// `branches` are those of [`Run`]. `between_layers` is called after each layer and must not touch this cache.
     ///
     /// # Errors
@@ -185,12 +214,18 @@ impl Decoder {
         tokens: &[u32],
         branches: &[usize],
         cache: &mut KvCache,
+        n_wanted: usize,
         between_layers: &mut (dyn FnMut() + Send),
     ) -> Outcome<Tensor> {
         self.check_vocabulary(tokens)?;
+        let before = cache.len();
         // All of it on a thread of the pool: a product that starts there has one thread fewer to wake.
-        let mut held = Held::One { cache, branches };
-        in_pool(|| self.run(tokens, &mut held, between_layers)).map_err(backend)
+        let mut held = Held::One { cache: &mut *cache, branches };
+        let outcome = in_pool(|| self.run(tokens, &mut held, n_wanted, between_layers));
+        if outcome.is_err() {
+            cache.truncate(before);
+        }
+        outcome.map_err(backend)
     }
 
     /// Runs one token of each of several texts after those that its cache holds; the hidden states, `[n, hidden]`. The
@@ -206,7 +241,7 @@ impl Decoder {
     ) -> Outcome<Tensor> {
         self.check_vocabulary(tokens)?;
         let mut held = Held::Each(caches);
-        in_pool(|| self.run(tokens, &mut held, between_layers)).map_err(backend)
+        in_pool(|| self.run(tokens, &mut held, tokens.len(), between_layers)).map_err(backend)
     }
 
     fn check_vocabulary(&self, tokens: &[u32]) -> Outcome<()> {
@@ -218,31 +253,39 @@ impl Decoder {
         Err(ModelError::Backend { what, source: None })
     }
 
-    fn run(
-        &self,
-        tokens: &[u32],
-        held: &mut Held<'_, '_>,
-        between_layers: &mut (dyn FnMut() + Send),
-    ) -> Result<Tensor> {
-        let DecoderConfig { family, norm_epsilon, scales, .. } = self.config;
-        let positions: Vec<usize> = (0..tokens.len()).map(|index| held.position(index)).collect();
+    /// Of tokens at these positions.
+    fn rotations(&self, positions: &[usize], is_long: bool) -> Rotations {
         let rotated = |rope: &Rope| rope.rotation(positions.iter().copied(), &self.device);
-        let long_rope = self.long_rope.as_ref().filter(|_| held.is_long());
-        let rotation = rotated(long_rope.unwrap_or(&self.rope));
-        let local = self.local_rope.as_ref().map(rotated);
+        let long_rope = self.long_rope.as_ref().filter(|_| is_long);
+        let full = rotated(long_rope.unwrap_or(&self.rope));
         let mut of_queries = None;
         if let Some(temperature) = self.config.temperature
             && positions.iter().any(|&position| position >= temperature.step)
         {
-            let mut stretched = rotation.clone();
+            let mut stretched = full.clone();
             stretched.stretch(positions.iter().map(|&position| temperature.at(position)));
             of_queries = Some(stretched);
         }
+        Rotations { full, local: self.local_rope.as_ref().map(rotated), of_queries }
+    }
+
+    fn run(
+        &self,
+        tokens: &[u32],
+        held: &mut Held<'_, '_>,
+        n_wanted: usize,
+        between_layers: &mut (dyn FnMut() + Send),
+    ) -> Result<Tensor> {
+        let DecoderConfig { family, norm_epsilon, scales, n_layers, .. } = self.config;
+        let mut n_left = tokens.len();
+        let positions: Vec<usize> = (0..n_left).map(|index| held.position(index)).collect();
+        let mut rotations = self.rotations(&positions, held.is_long());
+        let n_own = self.config.sharing.map(|sharing| n_layers.saturating_sub(sharing.n_layers));
         let mut xs = self.embedding.rows(&Tensor::new(tokens, &self.device)?)?;
         if scales.embedding != 1.0 {
             xs = (xs * scales.embedding)?;
         }
-        let own_inputs = match &self.per_layer {
+        let mut own_inputs = match &self.per_layer {
             Some(part) => Some(part.inputs(tokens, &xs, norm_epsilon)?),
             None => None,
         };
@@ -253,16 +296,23 @@ impl Decoder {
             None => xs + part,
         };
         for (index, layer) in self.layers.iter().enumerate() {
+            // From here on, each token only reads what those before it have written.
+            if Some(index) == n_own && n_wanted < n_left && !held.branches() {
+                let n_done = n_left - n_wanted;
+                held.advance(n_done);
+                n_left = n_wanted;
+                xs = xs.narrow(0, n_done, n_left)?;
+                if n_left == 0 {
+                    return Ok(xs);
+                }
+                own_inputs = own_inputs.map(|all| all.narrow(0, n_done, n_left)).transpose()?;
+                rotations = self.rotations(&positions[n_done..], held.is_long());
+            }
             let (kind, window) = self.config.layer(index);
-            let rotations = match (kind, &local) {
-                (LayerKind::Unrotated, _) => [None; 2],
-                (LayerKind::Sliding, Some(local)) => [Some(local); 2],
-                _ => [Some(of_queries.as_ref().unwrap_or(&rotation)), Some(&rotation)],
-            };
             let normed = norm(&xs, &layer.attention_norm)?;
             let mixed = match &layer.mixer {
                 Mixer::Attention(part) => {
-                    self.attend(index, part, &normed, window, rotations, held)?
+                    self.attend(index, part, &normed, window, rotations.of(kind), held)?
                 }
                 Mixer::Convolution(part) => held.each([&normed], |[xs], run, cache| {
                     part.forward(index, xs, Run { window, ..run }, self.cache_dtype, cache)
@@ -284,8 +334,8 @@ impl Decoder {
             }
             between_layers();
         }
-        held.advance(tokens.len());
-        Ok(xs)
+        held.advance(n_left);
+        xs.narrow(0, n_left - n_wanted.min(n_left), n_wanted.min(n_left))
     }
 
     fn attend(
