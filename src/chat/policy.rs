@@ -153,7 +153,7 @@ pub fn plan(profile: &ModelProfile, kind: MessageKind, text: &str) -> Plan {
         return Plan::Talk;
     }
     match (profile.wants(text), profile.reader) {
-        (Wants::SmallTalk, _) if is_of_food(text) => Plan::Look,
+        (Wants::SmallTalk, _) if has_to_heed(text) => Plan::Look,
         (Wants::Memory, Reader::Generative) => Plan::Read,
         (Wants::Memory, Reader::Extractive) => Plan::Quote,
         // In the person's own words: a small model that reacts adds what was not told.
@@ -170,8 +170,8 @@ pub fn is_task(text: &str) -> bool {
     extractive::intent(text) == Intent::Request || extractive::asks_advice(text)
 }
 
-/// Whether advice is asked about food, which has to heed what nobody may eat.
-fn is_of_food(text: &str) -> bool {
+/// Whether advice is asked about food or a medicine, which has to heed what somebody may not have.
+fn has_to_heed(text: &str) -> bool {
     extractive::asks_advice(text) && extractive::heeded(text).is_some()
 }
 
@@ -180,6 +180,7 @@ pub fn reminds(profile: &ModelProfile, text: &str) -> bool {
     // The one in the box would say what it reads: "Hazelnuts."
     let needs_none = || {
         extractive::asks_advice(text)
+            || extractive::asks_to_write(text)
             || profile.wants(text) != Wants::Memory
             || profile.starter && extractive::heeded(text).is_some()
     };
@@ -189,7 +190,7 @@ pub fn reminds(profile: &ModelProfile, text: &str) -> bool {
 /// What memory is searched for: the question, and what advice has to heed.
 pub fn sought(question: &str) -> Cow<'_, str> {
     match extractive::heeded(question).filter(|_| is_task(question)) {
-        Some(besides) => format!("{question} {besides}").into(),
+        Some(besides) => format!("{question} {}", besides.sought()).into(),
         None => question.into(),
     }
 }
@@ -214,7 +215,7 @@ pub fn says_no(profile: &ModelProfile, text: &str) -> bool {
         && !is_task(text)
 }
 
-/// Whether a reply can do without the chat so far: small talk that refers to nothing said before; for a distracted
+/// Whether a reply can do without the chat so far: thanks, and small talk that refers to nothing said before; for a distracted
 /// model, which repeats what it has just read, any message that does not refer or carry on.
 pub fn stands_alone(profile: &ModelProfile, text: &str) -> bool {
     const POINTING: [&str; 24] = [
@@ -224,6 +225,10 @@ pub fn stands_alone(profile: &ModelProfile, text: &str) -> bool {
     ];
     const GOING_ON: [&str; 7] = ["and", "but", "or", "then", "now", "also", "what about"];
     let text = head(text);
+    // A small model would go on about what was said before.
+    if extractive::intent(text) == Intent::Thanks {
+        return true;
+    }
     let lower = text.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
     let goes_on = GOING_ON.iter().any(|opening| {

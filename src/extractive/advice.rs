@@ -13,6 +13,7 @@ static ADVICE: Patterns = Patterns::new("advice");
 static ASKS_TO_EAT: Patterns = Patterns::new("asks to eat");
 static FOOD: Words = Words::new("food");
 static KINDS_OF_FOOD: Pairs = Pairs::new("kinds of food");
+static MEDICINES: Words = Words::new("medicines");
 static MAY_NOT_EAT: Patterns = Patterns::new("may not eat");
 static NO_FOOD: Words = Words::new("allergens that are no food");
 
@@ -30,14 +31,50 @@ pub(super) fn is_advice(lower: &[&str]) -> bool {
     ADVICE.match_any(lower)
 }
 
-/// What memory is asked for besides, where somebody asks what to do: what nobody may eat, if it is about food.
-pub fn heeded(advice: &str) -> Option<&'static str> {
+/// What may harm somebody, so that advice about it has to heed what was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heeded {
+    /// What somebody may not eat or drink.
+    Food,
+    /// What somebody is allergic to.
+    Medicine,
+}
+
+impl Heeded {
+    /// What memory is asked for besides.
+    pub fn sought(self) -> &'static str {
+        match self {
+            Self::Food => "Who can't eat something, is allergic or vegetarian?",
+            Self::Medicine => "Who is allergic to a medicine?",
+        }
+    }
+
+    /// Whether a statement says what somebody may not have of it.
+    pub(super) fn forbids(self, statement: &Statement) -> bool {
+        let value = statement.value.as_deref().unwrap_or_default();
+        let words = |text: &str| lexicon::words(text).map(str::to_lowercase).collect::<Vec<_>>();
+        match (self, statement.attribute.as_deref()) {
+            (Self::Food, Some("allergy")) => !words(value).iter().any(|word| NO_FOOD.has(word)),
+            (Self::Medicine, Some("allergy")) => {
+                words(value).iter().any(|word| MEDICINES.has(word))
+            }
+            (Self::Food, Some("diet" | "diet restriction")) => true,
+            (Self::Food, _) => MAY_NOT_EAT.match_any(&words(&statement.text)),
+            (Self::Medicine, _) => false,
+        }
+    }
+}
+
+/// What advice has to heed, if it is about food or a medicine.
+pub fn heeded(advice: &str) -> Option<Heeded> {
+    if lexicon::words(advice).any(|word| MEDICINES.has(&word.to_lowercase())) {
+        return Some(Heeded::Medicine);
+    }
     let stems = lexicon::content_stems(advice);
     let named = |list: &str| list.split(' ').any(|word| stems.contains(&lexicon::stem(word)));
     let is_named = || KINDS_OF_FOOD.iter().any(|(_, foods)| named(foods));
     let is_food = |word: &str| FOOD.has(&word.to_lowercase());
-    (lexicon::words(advice).any(is_food) || is_named())
-        .then_some("Who can't eat something, is allergic or vegetarian?")
+    (lexicon::words(advice).any(is_food) || is_named()).then_some(Heeded::Food)
 }
 
 /// Whether it asks if somebody may eat something, or what.
@@ -46,8 +83,9 @@ pub(super) fn asks_to_eat(asked: &Question) -> bool {
     ASKS_TO_EAT.match_any(&lower)
 }
 
-/// What those who are asked about may not eat, the newest first.
+/// What those who are asked about may not have, the newest first.
 pub(super) fn restrictions<'a>(
+    heeded: Heeded,
     asked: &Question,
     evidence: &'a [Evidence],
     person: Option<&str>,
@@ -64,22 +102,11 @@ pub(super) fn restrictions<'a>(
         .iter()
         .filter(|e| !e.superseded && e.successor.is_none())
         .filter(is_asked_about)
-        .filter(|e| restricts(&e.statement))
+        .filter(|e| heeded.forbids(&e.statement))
         .collect();
     found.sort_by_key(|e| std::cmp::Reverse((e.at, e.order)));
     found.truncate(LIST_MAX);
     found
-}
-
-/// Whether a statement says what somebody may not eat.
-pub(super) fn restricts(statement: &Statement) -> bool {
-    let value = statement.value.as_deref().unwrap_or_default();
-    let words = |text: &str| lexicon::words(text).map(str::to_lowercase).collect::<Vec<_>>();
-    match statement.attribute.as_deref() {
-        Some("allergy") => !words(value).iter().any(|word| NO_FOOD.has(word)),
-        Some("diet" | "diet restriction") => true,
-        _ => MAY_NOT_EAT.match_any(&words(&statement.text)),
-    }
 }
 
 /// The restrictions that speak of what a question asks to eat: "Can I eat hazelnut cake?" with an allergy to nuts. "What can Sara eat?" is
@@ -93,7 +120,7 @@ pub(super) fn forbidden<'a>(
     if !may_ask || !asks_to_eat(asked) {
         return Vec::new();
     }
-    let mut found = restrictions(asked, evidence, person);
+    let mut found = restrictions(Heeded::Food, asked, evidence, person);
     let says_eat = || lexicon::words(&asked.text).any(|word| word.eq_ignore_ascii_case("eat"));
     if asked.kind == Kind::What && !asked.names.is_empty() && says_eat() {
         return found;
@@ -181,8 +208,9 @@ mod tests {
             ("can I have some pesto", true),
             ("What should I wear tonight?", false),
         ] {
-            assert_eq!(asks_advice(text) && heeded(text).is_some(), expected, "{text}");
+            assert_eq!(asks_advice(text) && heeded(text) == Some(Heeded::Food), expected, "{text}");
         }
+        assert_eq!(heeded("Should I take ibuprofen for my back?"), Some(Heeded::Medicine));
         for text in ["What can I not eat?", "what can't i eat", "Can you eat?", "Did I eat?"] {
             assert!(!asks_advice(text), "{text}");
         }

@@ -78,7 +78,7 @@ fn answer_one(
     changed: &Changed<'_>,
 ) -> Option<ExtractiveAnswer> {
     let evidence = collect(candidates, person);
-    let sources = Sources { candidates, evidence: &evidence, changed };
+    let sources = Sources { candidates, evidence: &evidence, changed, person };
     let asked = analyse(question, now, person, &known_names(&evidence));
     if let Some(own_name) = own_name(&asked, &evidence, person) {
         return Some(own_name);

@@ -328,6 +328,19 @@ pub(super) fn aliases(
             }
             "pet" | "family" => {
                 let words: Vec<&str> = value.split(' ').collect();
+                // "twins, Noor and Milan"
+                if let Some(at) = words.iter().position(|word| word.ends_with(',')) {
+                    let is_name = |word: &&&str| **word == "and" || starts_upper(word);
+                    for name in words[at + 1..].iter().take_while(is_name) {
+                        if starts_upper(name) {
+                            add(
+                                subject,
+                                words[at].trim_end_matches(','),
+                                name.trim_matches([',', ';']),
+                            );
+                        }
+                    }
+                }
                 for w in words.windows(3) {
                     if matches!(w[1], "named" | "called") && starts_upper(w[2]) {
                         add(subject, w[0], w[2].trim_matches(','));

@@ -13,6 +13,7 @@ static AUXILIARY_START: Words = Words::new("auxiliaries that ask");
 static COMMANDS: Words = Words::new("commands");
 static RECALL_REQUESTS: Patterns = Patterns::new("recall requests");
 static REQUESTS: Patterns = Patterns::new("requests");
+static WRITING: Words = Words::new("writing");
 static WISHES: Patterns = Patterns::new("wishes");
 static SUBJECTS_OF_QUESTIONS: Words = Words::new("subjects of questions");
 
@@ -133,6 +134,19 @@ fn asks_for(first: &Token, second: &Token, words: &[Token]) -> bool {
         && (first.among(&["who", "which"]) && second.word
             || !second.among(&["i", "we", "you", "they", "he", "she", "it", "my"])
                 && words.iter().skip(2).take(5).any(|t| t.within(&AUXILIARY_START)))
+}
+
+/// Whether it asks for a text: "Write a get-well message for my mother."
+pub fn asks_to_write(text: &str) -> bool {
+    super::sentences(lexicon::clip(text, 2_000)).iter().any(|sentence| {
+        let words = strip_opening(&tokens(sentence));
+        let polite = words.first().is_some_and(|t| t.among(&["can", "could", "would", "will"]));
+        let verb = words
+            .iter()
+            .skip(if polite { 2 } else { 0 })
+            .find(|t| !t.among(&["please", "you", "me"]));
+        verb.is_some_and(|t| t.within(&WRITING))
+    })
 }
 
 /// "Do I like coffee?" begins as the command "Do the dishes!" does.

@@ -60,7 +60,7 @@ use jiff::civil::DateTime;
 use crate::memory::{MessageId, Origin, Role};
 
 pub use about::{About, Names, Plan};
-pub use advice::{asks_advice, heeded};
+pub use advice::{Heeded, asks_advice, heeded};
 pub use answer::{HEDGE, answer, answer_by};
 pub use attributes::parse_statement;
 pub use boundary::changes_topic;
@@ -70,7 +70,7 @@ pub use evidence::refuted;
 pub use forgetting::{asked_to_forget, meant};
 pub use grounded::{Ungrounded, grounded};
 pub use instructing::instructs;
-pub use intent::{intent, only_requests};
+pub use intent::{asks_to_write, intent, only_requests};
 pub use judge::judge;
 pub use lexicon::capitalise;
 pub use memorable::memorable;
@@ -86,7 +86,7 @@ pub use sentences::sentences;
 pub use small_talk::{asks_assistant, with_feeling};
 pub use statements::{says_something, statements};
 pub use titles::{narrative, theme_name, title};
-pub use wants::{Wants, asks_who, no_small_talk, wants};
+pub use wants::{Wants, asks_of_kin, asks_who, no_small_talk, wants};
 
 /// The person, while their name is unknown; in the third person, so that facts read well.
 pub const THE_USER: &str = "The user";

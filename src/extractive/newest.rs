@@ -11,7 +11,7 @@ use jiff::civil::DateTime;
 
 use super::answer::is_about;
 use super::attributes::main_verb;
-use super::evidence::{Evidence, source_mark};
+use super::evidence::{Evidence, is_about_person, source_mark};
 use super::judge::negates;
 use super::lexicon::{self, starts_upper};
 use super::lists::{Lines, Table, Words};
@@ -78,6 +78,7 @@ pub(super) struct Sources<'a> {
     pub candidates: &'a [Candidate],
     pub evidence: &'a [Evidence],
     pub changed: &'a Changed<'a>,
+    pub person: Option<&'a str>,
 }
 
 /// Whether a candidate, or a statement made of it, may change what was said before.
@@ -130,6 +131,32 @@ impl Sources<'_> {
         last.map(|said| Newer::new(asked, said.candidate, said.text, said.raw))
     }
 
+    /// Whether all that a candidate says is about somebody with a name, of whom neither the question nor what was said
+    /// before (`known`, in lower case) speaks.
+    fn is_of_another(&self, candidate: usize, known: &str) -> bool {
+        let speaks_of =
+            |phrase: &str| lexicon::words(phrase).any(|word| known.contains(&*word.to_lowercase()));
+        let is_another = |e: &Evidence| {
+            let subject = e.statement.subject.as_deref().unwrap_or_default();
+            let kin = self.evidence.iter().filter(|other| {
+                other.statement.subject.as_deref() == Some(subject)
+                    && other.statement.attribute.as_deref() == Some("relation")
+            });
+            let mut kin = kin.filter_map(|e| e.statement.value.as_deref()?.rsplit(' ').next());
+            !is_about_person(e, self.person)
+                && starts_upper(subject)
+                && !subject.contains('\'')
+                && !speaks_of(subject)
+                && !kin.any(speaks_of)
+        };
+        let mut said = self
+            .evidence
+            .iter()
+            .filter(|e| e.candidate == candidate || e.also.contains(&candidate))
+            .peekable();
+        said.peek().is_some() && said.all(is_another)
+    }
+
     /// The last of the later texts that `changed` finds to change it.
     fn by_asking(&self, asked: &Question, of: &Said<'_>, usable: &Usable<'_>) -> Option<Newer> {
         /// Least probability where the text itself marks a change: if the rules see none there, there mostly is none.
@@ -137,11 +164,13 @@ impl Sources<'_> {
         /// At most this many of the newest are shown to it.
         const N_MAX: usize = 12;
         let is_other = |c: &Candidate| !c.text.trim().eq_ignore_ascii_case(of.text.trim());
+        let known = format!("{} {}", asked.text, of.text).to_lowercase();
         let mut newest: Vec<(usize, &Candidate)> = self
             .candidates
             .iter()
             .enumerate()
             .filter(|(_, c)| usable(c, &c.text) && is_other(c))
+            .filter(|(i, _)| !self.is_of_another(*i, &known))
             .collect();
         newest.sort_by_key(|(_, c)| Reverse(c.at));
         newest.truncate(N_MAX);

@@ -102,6 +102,7 @@ fn asks_if(clause: &str) -> bool {
 }
 
 const A_WEEK: i32 = 7;
+const A_MONTH: i32 = 31;
 
 fn n_days(span: DateSpan) -> i32 {
     (span.last - span.first).get_days() + 1
@@ -159,30 +160,38 @@ pub fn what_is_on(
         let subject = e.statement.subject.as_deref().unwrap_or_default();
         is_about_person(e, person) || !subject.is_empty() && question.contains(subject)
     };
-    let mut seen = HashSet::new();
-    let mut on: Vec<_> = evidence
-        .iter()
-        .filter(|e| !e.superseded && e.successor.is_none())
-        .filter_map(|e| {
-            let text = &e.statement.text;
-            let recurring = || {
-                let lasts = Tense::told(text) != Some(Tense::Past);
-                (lasts && n_days(span) <= A_WEEK && is_of(e))
-                    .then(|| recurs(text, span))?
-                    .map(|first| (first, e))
-            };
-            match about::plan(text, &e.statement, e.at.date()) {
-                Some(Plan::On(first, last)) => {
-                    let planned = DateSpan { first, last };
-                    (planned.overlaps(span) && n_days(planned) <= longest).then_some((first, e))
+    let planned = |longest: i32| {
+        let mut seen = HashSet::new();
+        let mut on: Vec<_> = evidence
+            .iter()
+            .filter(|e| !e.superseded && e.successor.is_none())
+            .filter_map(|e| {
+                let text = &e.statement.text;
+                let recurring = || {
+                    let lasts = Tense::told(text) != Some(Tense::Past);
+                    (lasts && n_days(span) <= A_WEEK && is_of(e))
+                        .then(|| recurs(text, span))?
+                        .map(|first| (first, e))
+                };
+                match about::plan(text, &e.statement, e.at.date()) {
+                    Some(Plan::On(first, last)) => {
+                        let planned = DateSpan { first, last };
+                        (planned.overlaps(span) && n_days(planned) <= longest).then_some((first, e))
+                    }
+                    Some(Plan::Undated) | None => recurring(),
                 }
-                Some(Plan::Undated) | None => recurring(),
-            }
-        })
-        .filter(|(_, e)| seen.insert(&e.statement.text))
-        .collect();
-    on.sort_by_key(|(first, e)| (*first, e.order));
-    on.truncate(LIST_MAX);
+            })
+            .filter(|(_, e)| seen.insert(&e.statement.text))
+            .collect();
+        on.sort_by_key(|(first, e)| (*first, e.order));
+        on.truncate(LIST_MAX);
+        on
+    };
+    let mut on = planned(longest);
+    if on.is_empty() {
+        // "We are in Portugal for two weeks in February."
+        on = planned(A_MONTH);
+    }
     let line = |text: &str| capitalise(&to_second_person(&running_dates(text), person));
     let said = |e: &Evidence| {
         let mark = source_mark(candidates, e.origin);
@@ -320,6 +329,7 @@ mod tests {
             },
             candidate("Ana works the night shift on Fridays", None),
             candidate("Bo plays chess every Sunday", None),
+            candidate("Ana is going to Portugal for two weeks in February 2027", None),
             candidate("Ana worked at a bakery on Fridays", None),
         ];
         let now = date(2026, 11, 28).at(9, 0, 0, 0);
@@ -332,7 +342,9 @@ mod tests {
         assert_eq!(monday.text, "I know of nothing that is planned then.");
         let tuesday = on("what do I have on Tuesday?");
         assert!(tuesday.text.starts_with("You have a dentist appointment on"), "{}", tuesday.text);
-        assert_eq!(on("what's coming up?").cited, [2, 5, 0, 3]);
+        assert_eq!(on("what's coming up?").cited, [2, 5, 0, 3, 11]);
+        let february = on("Am I free on 14 February?");
+        assert!(february.text.starts_with("You are going to Portugal"), "{}", february.text);
         let friday = on("Can I meet Eva on Friday night?");
         assert!(friday.text.starts_with("You work the night shift on Fridays."), "{}", friday.text);
         assert_eq!(on("Is Bo free on Sunday?").cited, [10]);

@@ -7,10 +7,12 @@ use regex::Regex;
 use super::attributes::{Parsed, is_creature, is_single_valued, some};
 use super::lexicon::{self, BREEDS};
 use super::lists::{Pairs, Table, Words};
+use super::patterns::Patterns;
 use super::values::{age, place_after};
 
 static AFTER_A_PREDICATE_NOUN: Words = Words::new("after a predicate noun");
 static JOBS: Words = Words::new("jobs");
+static WHEREABOUTS: Patterns = Patterns::new("whereabouts");
 static POSSESSIONS: Table = Table::new("possessions");
 static PREDICATES: Pairs = Pairs::new("predicates");
 static NOT_A_JOB: Words = Words::new("not a job");
@@ -100,6 +102,9 @@ pub(super) fn predicate(subject: &str, tail: &str, negated: bool, past: bool) ->
         return some(subject, attribute, &value);
     }
     let words: Vec<&str> = low.split(' ').collect();
+    if !past && WHEREABOUTS.match_any(&words) {
+        return some(subject, "location", tail);
+    }
     // "The user is Ana".
     if words.len() <= 2
         && !subject.contains("'s")

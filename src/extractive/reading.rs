@@ -5,7 +5,7 @@
 
 use jiff::civil::DateTime;
 
-use super::advice::{heeded, restrictions, restricts};
+use super::advice::{heeded, restrictions};
 use super::answer::{HEDGE, known_names, running_dates};
 use super::evidence::{Evidence, collect, is_user, source_mark};
 use super::lexicon::{capitalise, clip_words};
@@ -95,8 +95,8 @@ pub fn is_from_rules(reply: &str) -> bool {
     is_acknowledgement(text) || ["(said on ", "you said on "].iter().any(|said| text.contains(said))
 }
 
-/// What was told that a task should heed: "You told me: Sara doesn't eat pork. (said on …)". What nobody who is meant may eat, if it is
-/// about food, and at most two of the candidates that the reranker finds to answer.
+/// What was told that a task should heed: "You told me: Sara doesn't eat pork. (said on …)". What those who are meant may not have, if it is
+/// about food or a medicine, and at most two of the candidates that the reranker finds to answer.
 pub fn reminder(
     task: &str,
     candidates: &[Candidate],
@@ -108,11 +108,11 @@ pub fn reminder(
     const N_MAX: usize = 2;
     // Each with what is said of it; `None`: all of it.
     let mut cited: Vec<(usize, Option<String>)> = Vec::new();
-    let mut of_food: Vec<(usize, Option<String>)> = Vec::new();
-    if heeded(task).is_some() {
+    let mut forbidden: Vec<(usize, Option<String>)> = Vec::new();
+    if let Some(kind) = heeded(task) {
         let evidence = collect(candidates, person);
         let known = known_names(&evidence);
-        let sources = Sources { candidates, evidence: &evidence, changed };
+        let sources = Sources { candidates, evidence: &evidence, changed, person };
         // Not what was taken back since.
         let holds = |e: &Evidence| {
             let value = e.statement.value.as_ref().unwrap_or(&e.statement.text);
@@ -122,11 +122,11 @@ pub fn reminder(
                 && sources.newer(&asked, e.candidate, &e.statement.text).is_none()
         };
         let said = |e: &Evidence| (e.candidate, holds(e).then(|| e.statement.text.clone()));
-        of_food.extend(evidence.iter().filter(|e| restricts(&e.statement)).map(said));
+        forbidden.extend(evidence.iter().filter(|e| kind.forbids(&e.statement)).map(said));
         let asked = analyse(task, now, person, &known);
         // "Clara is vegetarian, where should we eat?"
-        let with_it = |e: &&Evidence| e.at == now && restricts(&e.statement);
-        let own = restrictions(&asked, &evidence, person).into_iter();
+        let with_it = |e: &&Evidence| e.at == now && kind.forbids(&e.statement);
+        let own = restrictions(kind, &asked, &evidence, person).into_iter();
         let own = evidence.iter().filter(with_it).chain(own).map(said);
         for part in own.filter(|(_, text)| text.is_some()) {
             if !cited.contains(&part) {
@@ -145,7 +145,7 @@ pub fn reminder(
     let n = cited.len().max(N_MAX);
     for (i, _) in found {
         // Of a message that says what may not be eaten, that.
-        let of_it: Vec<_> = of_food.iter().filter(|(of, _)| *of == i).collect();
+        let of_it: Vec<_> = forbidden.iter().filter(|(of, _)| *of == i).collect();
         let part = of_it.iter().copied().filter(|(_, text)| text.is_some()).cloned();
         cited.extend(part.filter(|part| !cited.contains(part)).collect::<Vec<_>>());
         cited.extend(of_it.is_empty().then_some((i, None)));

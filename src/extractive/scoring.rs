@@ -46,6 +46,9 @@ pub(super) fn targets(asked: &Question, aliases: &[(String, String, String)]) ->
     if let Some((owner, noun)) = &asked.relation {
         let owner_small = owner.clone().unwrap_or_default();
         let mut group = vec![noun.clone()];
+        // "my kids": the twins.
+        let kind = KINDS_OF_KIN.get(noun.trim_end_matches('s'));
+        group.extend(kind.into_iter().flat_map(|nouns| nouns.split(' ')).map(str::to_owned));
         for (o, n, name) in aliases {
             if *o == owner_small && (lexicon::stem(n) == lexicon::stem(noun) || is_a(n, noun)) {
                 group.push(name.clone());
@@ -63,7 +66,9 @@ pub(super) fn targets(asked: &Question, aliases: &[(String, String, String)]) ->
 fn is_a(noun: &str, kind: &str) -> bool {
     let kind = kind.trim_end_matches('s');
     kind == "pet" && lexicon::PETS.has(noun)
-        || KINDS_OF_KIN.get(kind).is_some_and(|nouns| nouns.split(' ').any(|n| n == noun))
+        || KINDS_OF_KIN
+            .get(kind)
+            .is_some_and(|nouns| nouns.split(' ').any(|n| lexicon::stem(n) == lexicon::stem(noun)))
 }
 
 fn is_person(subject: &str, person: &str) -> bool {

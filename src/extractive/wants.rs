@@ -50,6 +50,14 @@ pub fn asks_who(text: &str) -> bool {
     }
 }
 
+/// Whether it speaks of kin as of somebody known: "When do the twins turn six?"
+pub fn asks_of_kin(text: &str) -> bool {
+    let words: Vec<String> = lexicon::words(text).map(str::to_lowercase).collect();
+    words
+        .windows(2)
+        .any(|pair| ["the", "my", "our"].contains(&pair[0].as_str()) && lexicon::KIN.has(&pair[1]))
+}
+
 /// What a message wants that was taken for small talk and asks about the person ("Who is staying with us?"), or what is
 /// known about something.
 pub fn no_small_talk(text: &str) -> Option<Wants> {

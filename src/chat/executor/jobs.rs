@@ -51,6 +51,7 @@ impl Job {
                 let question = &self.request.question;
                 // The starter knows little of the world: memory is asked first.
                 let asks_first = extractive::asks_who(question)
+                    || extractive::asks_of_kin(question)
                     // What suits others may not suit this person.
                     || extractive::asks_advice(question)
                         && extractive::is_of_speaker(question)

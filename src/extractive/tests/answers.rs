@@ -177,3 +177,35 @@ fn what_a_correction_leaves_is_still_answered() {
     let vegan = "I'm vegan and I play the cello.";
     check(vegan, "I'm not vegan any more.", "Am I vegan?", "not vegan");
 }
+
+/// Kin by another word, where somebody is now, and a later saying about somebody else, whatever a model makes of it.
+#[test]
+fn who_and_where_the_family_is() {
+    let at = NOW;
+    let later = at + jiff::SignedDuration::from_hours(1);
+    let mut told: Vec<Candidate> = [
+        "Tomas and others have twins, Noor and Milan; they turn six on 9 January 2027",
+        "Milan can't have eggs",
+        "Greta is Tomas's mother",
+        "Greta is at the Sint-Lucas hospital",
+    ]
+    .map(|text| evidence(text, at))
+    .into();
+    told.push(evidence("Greta is home again since 20 November 2026", later));
+    told.push(evidence("Ines broke her hip on 17 November 2026", later));
+    let answer = |question| {
+        let changed = |_: &str, _: &str, later: &[&str]| vec![0.99; later.len()];
+        let answer = answer_by(question, &told, later, Some("Tomas"), &changed);
+        answer.map(|answer| answer.text).unwrap_or_default()
+    };
+    for (question, expected) in [
+        ("When do the twins turn six?", "You have twins, Noor and Milan; they turn six"),
+        ("Where is my mother now?", "Greta is home again"),
+        ("Where is Greta?", "Greta is home again"),
+    ] {
+        let text = answer(question);
+        assert!(text.starts_with(expected), "{question}: {text}");
+    }
+    let kids = answer("What do you know about my kids?");
+    assert!(kids.contains("twins, Noor and Milan") && kids.contains("eggs"), "{kids}");
+}
