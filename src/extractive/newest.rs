@@ -125,7 +125,7 @@ impl Sources<'_> {
         let taking = raw
             .chain(read)
             .filter(|said| usable(&candidates[said.candidate], said.text) && is_marked(said.text))
-            .filter(|said| takes_the_place(asked, of, said));
+            .filter(|said| takes_the_place(asked, of, said, self.person));
         // The person's own words, if they were said last.
         let last = taking.max_by_key(|said| (candidates[said.candidate].at, said.raw));
         last.map(|said| Newer::new(asked, said.candidate, said.text, said.raw))
@@ -188,7 +188,12 @@ impl Sources<'_> {
 }
 
 /// Whether a later message says something else about what the question asks and `earlier` answers.
-fn takes_the_place(asked: &Question, earlier: &Said<'_>, later: &Said<'_>) -> bool {
+fn takes_the_place(
+    asked: &Question,
+    earlier: &Said<'_>,
+    later: &Said<'_>,
+    person: Option<&str>,
+) -> bool {
     let names: HashSet<String> = asked.names.iter().map(|n| lexicon::stem(n)).collect();
     let has =
         |said: &Said<'_>, n: &String| lexicon::words(said.text).any(|w| lexicon::stem(w) == *n);
@@ -225,8 +230,10 @@ fn takes_the_place(asked: &Question, earlier: &Said<'_>, later: &Said<'_>) -> bo
         words.flat_map(|words| words.split(' ')).any(|word| word == s)
     };
     let named = !names.is_empty();
+    let person = stems(person.unwrap_or_default());
     let is_topic = |s: &&String| {
         !names.contains(*s)
+            && !person.contains(*s)
             && !lexicon::is_value(s)
             && (named || !UNITS.has(s))
             && (told.contains(*s) || of_attribute(s))
