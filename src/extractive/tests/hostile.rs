@@ -26,6 +26,10 @@ fn is_grounded_in(statement: &str, source: &str) {
         }
         known.insert(lexicon::stem(&lower));
         known.insert(lexicon::stem(lower.trim_end_matches("'s")));
+        // "a retriever named Max" is a dog.
+        if lexicon::BREEDS.has(&lower) {
+            known.insert("dog".to_owned());
+        }
     }
     let function = |w: &str| {
         lexicon::STOP.has(w)
