@@ -47,8 +47,7 @@ pub(super) fn targets(asked: &Question, aliases: &[(String, String, String)]) ->
         let owner_small = owner.clone().unwrap_or_default();
         let mut group = vec![noun.clone()];
         // "my kids": the twins.
-        let kind = KINDS_OF_KIN.get(noun.trim_end_matches('s'));
-        group.extend(kind.into_iter().flat_map(|nouns| nouns.split(' ')).map(str::to_owned));
+        group.extend(kinds_of_kin(noun).map(str::to_owned));
         for (o, n, name) in aliases {
             if *o == owner_small && (lexicon::stem(n) == lexicon::stem(noun) || is_a(n, noun)) {
                 group.push(name.clone());
@@ -64,11 +63,14 @@ pub(super) fn targets(asked: &Question, aliases: &[(String, String, String)]) ->
 
 /// A dog is a pet, a sister is a sibling.
 fn is_a(noun: &str, kind: &str) -> bool {
-    let kind = kind.trim_end_matches('s');
-    kind == "pet" && lexicon::PETS.has(noun)
-        || KINDS_OF_KIN
-            .get(kind)
-            .is_some_and(|nouns| nouns.split(' ').any(|n| lexicon::stem(n) == lexicon::stem(noun)))
+    kind.trim_end_matches('s') == "pet" && lexicon::PETS.has(noun)
+        || kinds_of_kin(kind).any(|n| lexicon::stem(n) == lexicon::stem(noun))
+}
+
+/// What is one of "kids": "son", "daughter", …
+fn kinds_of_kin(kind: &str) -> impl Iterator<Item = &'static str> {
+    let nouns = KINDS_OF_KIN.get(kind.trim_end_matches('s'));
+    nouns.into_iter().flat_map(|nouns| nouns.split(' '))
 }
 
 fn is_person(subject: &str, person: &str) -> bool {

@@ -278,6 +278,7 @@ impl Decoder {
     ) -> Result<Tensor> {
         let DecoderConfig { family, norm_epsilon, scales, n_layers, .. } = self.config;
         let mut n_left = tokens.len();
+        let n_wanted = n_wanted.min(n_left);
         let positions: Vec<usize> = (0..n_left).map(|index| held.position(index)).collect();
         let mut rotations = self.rotations(&positions, held.is_long());
         let n_own = self.config.sharing.map(|sharing| n_layers.saturating_sub(sharing.n_layers));
@@ -335,7 +336,7 @@ impl Decoder {
             between_layers();
         }
         held.advance(n_left);
-        xs.narrow(0, n_left - n_wanted.min(n_left), n_wanted.min(n_left))
+        xs.narrow(0, n_left - n_wanted, n_wanted)
     }
 
     fn attend(
