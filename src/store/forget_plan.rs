@@ -184,6 +184,8 @@ impl Reader<'_> {
         }
         seeds.extend(self.evidence_messages(facts.iter().copied())?);
         plan.semantics = facts.into_iter().collect();
+        plan.seeds = plan.sessions.iter().copied().map(AnyId::Session).collect();
+        plan.seeds.extend(seeds.iter().copied().map(AnyId::Message));
         plan.messages = seeds.iter().copied().collect();
         plan.messages.extend(self.replies_about(&all, &seeds, &plan)?);
         self.derive(&all, plan)
@@ -215,9 +217,19 @@ impl Reader<'_> {
         Ok(chats.iter().filter(is_theirs).map(|s| AnyId::Session(s.id)).collect())
     }
 
-    /// The plan again, with what was written since it was made.
+    /// The plan again, with what was said, replied and derived since it was made.
     pub(super) fn renew(&self, plan: &ForgetPlan) -> Result<ForgetPlan> {
-        self.derive(&Everything::load(self)?, plan.clone())
+        let all = Everything::load(self)?;
+        let mut plan = plan.clone();
+        // Somebody else may have forgotten some of it.
+        let messages: HashSet<MessageId> = all.messages.iter().map(|m| m.id).collect();
+        plan.seeds.retain(|seed| match seed {
+            AnyId::Session(id) => all.sessions.contains(id),
+            AnyId::Message(id) => messages.contains(id),
+            _ => false,
+        });
+        plan.messages.extend(self.plan_forget(&plan.seeds, None)?.messages);
+        self.derive(&all, plan)
     }
 
     /// The replies that may quote the seeds.

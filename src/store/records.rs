@@ -142,6 +142,8 @@ pub struct MemoryStats {
 /// What `forget` would take.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ForgetPlan {
+    /// The chats and messages that it starts from: what is said in them and replied to them until it is done goes too.
+    pub seeds: Vec<AnyId>,
     /// These go, verbatim text and vectors: what was named, and the replies that quote it.
     pub messages: Vec<MessageId>,
     /// Derived from them: these go too. (An episode that keeps other messages is rewritten: it

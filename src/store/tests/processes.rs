@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use super::builders::*;
 use crate::memory::Role;
 use crate::store::{
-    AnyId, Copied, JobKind, LOCK_FILES, Reader, Secret, Store, StoreError, WAIT, encrypt,
-    end_replacing, repair, restore,
+    AnyId, Copied, ForgetPlan, JobKind, LOCK_FILES, Reader, Secret, Store, StoreError, WAIT,
+    encrypt, end_replacing, repair, restore,
 };
 
 const SHORT: Duration = Duration::from_millis(100);
@@ -195,6 +195,37 @@ fn a_forgetting_is_noticed_and_leaves_no_byte_in_any_file() {
     other.write(|tx| tx.forget(&plan)).unwrap();
     assert_eq!(known(&one), before + 1);
     assert_valid(&one);
+}
+
+#[test]
+fn what_is_said_and_replied_while_one_decides_goes_too() {
+    for is_chat in [true, false] {
+        let (store, small) = small_in_memory();
+        let question = write(&store, |tx| Ok(say(tx, small.session, Role::User, "Is it large?")));
+        let plan = |id| read(&store, |r| r.plan_forget(&[id], None));
+        let plans = if is_chat {
+            [plan(AnyId::Session(small.session)), ForgetPlan::default()]
+        } else {
+            [AnyId::Message(question), AnyId::Message(small.messages[0])].map(plan)
+        };
+        // An open chat goes on.
+        write(&store, |tx| {
+            say(tx, small.session, Role::Assistant, "You moved to Lund.");
+            say(tx, small.session, Role::User, "What do I cook?");
+            say(tx, small.session, Role::Assistant, "A soup.");
+            Ok(())
+        });
+        for plan in plans {
+            store.write(|tx| tx.forget(&plan)).unwrap();
+        }
+        assert_valid(&store);
+        let stays = store.read(|r| r.messages(small.session)).unwrap_or_default();
+        let stays: Vec<String> = stays.into_iter().map(|m| m.content).collect();
+        let rest =
+            ["My dog Max is a beagle", "Noted: Max is a beagle.", "What do I cook?", "A soup."];
+        assert_eq!(stays, if is_chat { &[][..] } else { &rest });
+        assert_eq!(store.read(|r| r.session(small.session)).is_ok(), !is_chat);
+    }
 }
 
 #[test]
