@@ -53,11 +53,10 @@ impl Heeded {
     pub(super) fn forbids(self, statement: &Statement) -> bool {
         let value = statement.value.as_deref().unwrap_or_default();
         let words = |text: &str| lexicon::words(text).map(str::to_lowercase).collect::<Vec<_>>();
+        let names = |list: &Words| words(value).iter().any(|word| list.has(word));
         match (self, statement.attribute.as_deref()) {
-            (Self::Food, Some("allergy")) => !words(value).iter().any(|word| NO_FOOD.has(word)),
-            (Self::Medicine, Some("allergy")) => {
-                words(value).iter().any(|word| MEDICINES.has(word))
-            }
+            (Self::Food, Some("allergy")) => !names(&NO_FOOD) && !names(&MEDICINES),
+            (Self::Medicine, Some("allergy")) => names(&MEDICINES),
             (Self::Food, Some("diet" | "diet restriction")) => true,
             (Self::Food, _) => MAY_NOT_EAT.match_any(&words(&statement.text)),
             (Self::Medicine, _) => false,

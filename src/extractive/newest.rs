@@ -11,7 +11,7 @@ use jiff::civil::DateTime;
 
 use super::answer::is_about;
 use super::attributes::main_verb;
-use super::evidence::{Evidence, is_about_person, source_mark};
+use super::evidence::{Evidence, aliases, is_about_person, source_mark};
 use super::judge::negates;
 use super::lexicon::{self, starts_upper};
 use super::lists::{Lines, Table, Words};
@@ -136,18 +136,15 @@ impl Sources<'_> {
     fn is_of_another(&self, candidate: usize, known: &str) -> bool {
         let speaks_of =
             |phrase: &str| lexicon::words(phrase).any(|word| known.contains(&*word.to_lowercase()));
+        let aliases = aliases(self.evidence, self.person);
         let is_another = |e: &Evidence| {
             let subject = e.statement.subject.as_deref().unwrap_or_default();
-            let kin = self.evidence.iter().filter(|other| {
-                other.statement.subject.as_deref() == Some(subject)
-                    && other.statement.attribute.as_deref() == Some("relation")
-            });
-            let mut kin = kin.filter_map(|e| e.statement.value.as_deref()?.rsplit(' ').next());
+            let mut kin = aliases.iter().filter(|(.., name)| *name == subject.to_lowercase());
             !is_about_person(e, self.person)
                 && starts_upper(subject)
                 && !subject.contains('\'')
                 && !speaks_of(subject)
-                && !kin.any(speaks_of)
+                && !kin.any(|(_, noun, _)| speaks_of(noun))
         };
         let mut said = self
             .evidence
