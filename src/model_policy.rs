@@ -33,6 +33,7 @@ pub fn wants(encoder: Option<&dyn Reranker>, text: &str) -> Wants {
         LABELS.into_iter().zip(probabilities).max_by(|(_, a), (_, b)| a.total_cmp(b))
     });
     match likeliest {
+        Some((Wants::World, _)) if extractive::asks_what_is_known(text) => Wants::Memory,
         Some((Wants::SmallTalk, _)) => extractive::no_small_talk(text).unwrap_or(Wants::SmallTalk),
         Some((wants, _)) => wants,
         None => extractive::wants(text),

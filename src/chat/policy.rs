@@ -195,6 +195,11 @@ pub fn sought(question: &str) -> Cow<'_, str> {
     }
 }
 
+/// What a small model reads in place of a greeting like "heyyy".
+pub fn spelled_out(profile: &ModelProfile, text: &str) -> Option<String> {
+    profile.is_distracted.then(|| extractive::spelled_out(text)).flatten()
+}
+
 /// Whether a chat that began with small talk ("hey!") is better named after what was said next.
 pub fn names_better(text: &str, title: &str) -> bool {
     let says_little = |text: &str| extractive::wants(text) == Wants::SmallTalk;

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use jiff::civil::DateTime;
 
-use crate::chat::stream::end_of_sentence;
+use crate::chat::stream::{end_of_sentence, goes_in_circles};
 use crate::extractive::{
     THE_USER, Ungrounded, asked_by, capitalise, grounded, is_of_speaker, misses_when,
     to_second_person,
@@ -110,6 +110,7 @@ impl Speech {
             while let Some(end) = end_of_sentence(&self.held) {
                 said += &self.without_repetition(end);
             }
+            self.is_over |= !self.is_code && goes_in_circles(&self.held);
             let rest = self.held.trim_start();
             let may_repeat =
                 !rest.is_empty() && self.last.iter().any(|last| last.starts_with(unnumbered(rest)));
@@ -126,15 +127,22 @@ impl Speech {
         said
     }
 
-    /// Whether the reply begins with where it is from ("Based on the notes, "), and has not come further; what
-    /// is over of that is dropped.
+    /// Whether the reply begins with where it is from ("Based on the notes, ") or with what it is; what is over of that is dropped.
     fn is_preface(&mut self) -> bool {
         const BYTES_MAX: usize = 120;
-        let begins = |opening: &str| {
+        const ITSELF_BYTES_MAX: usize = 400;
+        let begins = |opening: &&str| {
             let n = opening.len().min(self.held.len());
             self.held.as_bytes()[..n].eq_ignore_ascii_case(&opening.as_bytes()[..n])
         };
-        if !["Based on the ", "According to the "].into_iter().any(begins) {
+        if ["As an AI ", "I'm sorry, but as an AI "].iter().any(begins) {
+            // "…, I have no preferences. However, I can suggest some books": a refusal stays as it is.
+            let offer = self.held.find(" However, I can ");
+            self.held.drain(..offer.map_or(0, |at| at + " However, ".len()));
+            self.has_begun = offer.is_some() || self.held.len() > ITSELF_BYTES_MAX;
+            return !self.has_begun;
+        }
+        if !["Based on the ", "According to the "].iter().any(begins) {
             self.has_begun = true;
             return false;
         }
@@ -456,6 +464,13 @@ mod tests {
             "According to the Bible, light was first.",
         );
         check("Based on the", "Based on the");
+        let itself = "As an AI model, I have no preferences.";
+        let books = "I can suggest some: 1. \"Emma\"";
+        check(&format!("{itself} However, {books}"), books);
+        check(&format!("I'm sorry, but as an AI model, I can't. However, {books}"), books);
+        for refusal in [itself, &format!("{itself} However, I can't."), "I'm sorry, but I can't."] {
+            check(refusal, refusal);
+        }
         let code = "```\nx = x + 1\nx = x + 1\n```\n";
         check(code, code);
     }

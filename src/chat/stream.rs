@@ -47,6 +47,24 @@ fn thought(text: &str) -> Option<(&str, &'static str)> {
     THOUGHTS.iter().find_map(|[open, close]| Some((text.strip_prefix(open)?, *close)))
 }
 
+/// Whether a text ends in the same words over and over ("…, and tasks such as answering questions, providing information, and tasks
+/// such as …"), as small models do.
+pub(super) fn goes_in_circles(text: &str) -> bool {
+    // Bytes of what comes again, and of all its copies together.
+    const MIN: usize = 8;
+    const MAX: usize = 240;
+    const TOTAL: usize = 80;
+    let text = text.as_bytes();
+    (MIN..=MAX).any(|n| {
+        let all = n * TOTAL.div_ceil(n).max(2);
+        let Some(tail) = text.len().checked_sub(all).map(|from| &text[from..]) else {
+            return false;
+        };
+        let n_letters = tail[..n].iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+        3 * n_letters > n && tail[n..] == tail[..all - n]
+    })
+}
+
 /// A sentence that grows longer than this is said before its end has come.
 const SENTENCE_BYTES_MAX: usize = 400;
 
@@ -98,6 +116,23 @@ mod tests {
         ) {
             let cut = text.floor_char_boundary(cut);
             prop_assert_eq!(shown(&[&text]), shown(&[&text[..cut], &text[cut..]]));
+        }
+    }
+
+    #[test]
+    fn circles_are_noticed() {
+        let tasks = "answering questions, providing information, and assisting with tasks such as ";
+        assert!(goes_in_circles(&format!("It can help with {}", tasks.repeat(2))));
+        assert!(goes_in_circles(&"f-y-s-a-r-j-".repeat(8)));
+        for text in [
+            "Row, row, row your boat, gently down the stream, merrily, merrily, merrily, merrily",
+            "Happy birthday to you, happy birthday to you, happy birthday dear Ana",
+            "|------------------------------------------------------------------------------|",
+            "0000000000000000000000000000000000000000000000000000000000000000000000000000000000",
+            tasks,
+            "",
+        ] {
+            assert!(!goes_in_circles(text), "{text}");
         }
     }
 

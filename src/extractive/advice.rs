@@ -11,6 +11,7 @@ use super::sentences::sentences;
 
 static ADVICE: Patterns = Patterns::new("advice");
 static ASKS_TO_EAT: Patterns = Patterns::new("asks to eat");
+static DENIES: Words = Words::new("denies a food");
 static FOOD: Words = Words::new("food");
 static KINDS_OF_FOOD: Pairs = Pairs::new("kinds of food");
 static MEDICINES: Words = Words::new("medicines");
@@ -89,6 +90,16 @@ pub(super) fn restrictions<'a>(
     evidence: &'a [Evidence],
     person: Option<&str>,
 ) -> Vec<&'a Evidence> {
+    told_of(asked, evidence, person, &|statement| heeded.forbids(statement))
+}
+
+/// What is told of those who are asked about and `is_sought`, the newest first.
+fn told_of<'a>(
+    asked: &Question,
+    evidence: &'a [Evidence],
+    person: Option<&str>,
+    is_sought: &dyn Fn(&Statement) -> bool,
+) -> Vec<&'a Evidence> {
     let is_asked_about = |e: &&Evidence| {
         if asked.names.is_empty() {
             return is_about_person(e, person);
@@ -101,7 +112,7 @@ pub(super) fn restrictions<'a>(
         .iter()
         .filter(|e| !e.superseded && e.successor.is_none())
         .filter(is_asked_about)
-        .filter(|e| heeded.forbids(&e.statement))
+        .filter(|e| is_sought(&e.statement))
         .collect();
     found.sort_by_key(|e| std::cmp::Reverse((e.at, e.order)));
     found.truncate(LIST_MAX);
@@ -119,10 +130,9 @@ pub(super) fn forbidden<'a>(
     if !may_ask || !asks_to_eat(asked) {
         return Vec::new();
     }
-    let mut found = restrictions(Heeded::Food, asked, evidence, person);
     let says_eat = || lexicon::words(&asked.text).any(|word| word.eq_ignore_ascii_case("eat"));
     if asked.kind == Kind::What && !asked.names.is_empty() && says_eat() {
-        return found;
+        return restrictions(Heeded::Food, asked, evidence, person);
     }
     let eaten: Vec<&str> = asked
         .words
@@ -130,6 +140,15 @@ pub(super) fn forbidden<'a>(
         .map(String::as_str)
         .filter(|word| !FOOD.has(word) && !asked.names.iter().any(|name| name == word))
         .collect();
+    // "takes ramipril and no grapefruit"
+    let denies = |statement: &Statement| {
+        let words: Vec<&str> = lexicon::words(&statement.text).collect();
+        let is_eaten = |word: &&str| eaten.contains(&&*lexicon::stem(word));
+        words.windows(2).any(|w| DENIES.has(&w[0].to_lowercase()) && is_eaten(&w[1]))
+    };
+    let mut found = told_of(asked, evidence, person, &|statement| {
+        Heeded::Food.forbids(statement) || denies(statement)
+    });
     let names = |list: &str, food: &str| list.split(' ').any(|word| lexicon::stem(word) == food);
     let is_kind = |food: &str, kind: &str| {
         KINDS_OF_FOOD.iter().any(|(kinds, foods)| names(kinds, kind) && names(foods, food))
@@ -163,6 +182,7 @@ mod tests {
             "Ana is lactose intolerant",
             "Ana doesn't eat mushrooms",
             "Ana likes cats",
+            "Ana takes ramipril every morning and no grapefruit",
             "Sara is vegetarian",
             "Tom is vegan",
         ];
@@ -184,6 +204,10 @@ mod tests {
             ("should we order satay", nuts),
             ("Can I have an ice cream?", &["Ana is lactose intolerant"]),
             ("am I allowed to eat mushroom soup", &["Ana doesn't eat mushrooms"]),
+            (
+                "can I drink grapefruit juice",
+                &["Ana takes ramipril every morning and no grapefruit"],
+            ),
             ("Can I take penicillin?", &[]),
             ("Can I have a cat?", &[]),
             ("Can I eat soup?", &[]),

@@ -51,7 +51,7 @@ fn boundary(tokens: &[Token], i: usize) -> Option<usize> {
         ";" => i + 1,
         "—" | "–" | "-" if spaced && token.space_before => i + 1,
         "," => i + 1 + usize::from(tokens.get(i + 1).is_some_and(conjunction)),
-        _ if conjunction(token) => i + 1,
+        _ if conjunction(token) || is_consequence(tokens, i) => i + 1,
         _ if runs_on(tokens, i) => i,
         _ => return None,
     };
@@ -65,6 +65,13 @@ fn boundary(tokens: &[Token], i: usize) -> Option<usize> {
         return may_share_i(left, right, after_comma).then_some(next);
     }
     is_clause(right).then_some(next)
+}
+
+/// "I had a bypass, so I take …", not "so I could …".
+fn is_consequence(tokens: &[Token], i: usize) -> bool {
+    tokens[i].is("so")
+        && tokens.among(i + 1, &["i", "we"])
+        && !lexicon::MODALS.has(tokens.lower(i + 2))
 }
 
 /// "I'm 34, live in Lund and work as a nurse": "I" may be repeated.

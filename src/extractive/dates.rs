@@ -19,6 +19,7 @@ use super::lists::Words;
 use super::pattern as regex;
 use super::sentences::sentences;
 
+static AFTER_A_DAY: Words = Words::new("after a day");
 static BEFORE_A_DURATION: Words = Words::new("before a duration");
 static BEFORE_A_TIME: Words = Words::new("before a time");
 
@@ -112,7 +113,41 @@ pub(super) fn resolve(sentence: &str, at: DateTime) -> Resolved {
         }
     }
     out.push_str(&sentence[done..]);
-    Resolved { text: out, spans }
+    let text = with_days_of_months(&out, today, *told == Some(Tense::Past), &mut spans);
+    Resolved { text, spans }
+}
+
+/// "on the 16th": the next one, or the last one in the past.
+fn with_days_of_months(text: &str, today: Date, past: bool, spans: &mut Vec<DateSpan>) -> String {
+    static NTH: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"(?i)\b(on|to|until|till|by|from) the (\d{1,2})(?:st|nd|rd|th)\b"));
+    let written = |found: &Captures<'_>| {
+        let whole = found.get(0)?;
+        let after = &text[whole.end()..];
+        let is_day = match super::lexicon::words(after).next() {
+            // "on the 16th of May", "on the 5th floor"
+            Some(word) if after.starts_with(' ') && after[1..].starts_with(word) => {
+                AFTER_A_DAY.has(&word.to_lowercase())
+            }
+            _ => !after.starts_with('-'),
+        };
+        let day: i8 = found[2].parse().ok().filter(|_| is_day)?;
+        let date = (0..12).find_map(|n| {
+            // "It got moved to the 16th"
+            let past = past && matches!(&*found[1].to_lowercase(), "on" | "from");
+            let months = if past { -n } else { n };
+            let month = plus(today.first_of_month(), months.months());
+            let date = Date::new(month.year(), month.month(), day).ok()?;
+            (if past { date <= today } else { date >= today }).then_some(date)
+        })?;
+        Some((date, format!("{} {}", &found[1], long_date(date))))
+    };
+    let replaced = |found: &Captures<'_>| {
+        let Some((date, text)) = written(found) else { return found[0].to_owned() };
+        spans.push(DateSpan::day(date));
+        text
+    };
+    NTH.replace_all(text, replaced).into_owned()
 }
 
 /// "in 2015, ", and after an expression " in 2015".

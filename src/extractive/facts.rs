@@ -73,6 +73,8 @@ fn copula_list(words: &[Token]) -> Option<Vec<String>> {
             || name(s)
             || FACTS_OF_A_COPULA.iter().any(|p| low.starts_with(p))
             || s.among(0, &["a", "an"]) && s.len() >= 2
+            // "2nd year nursing student in Cork"
+            || s.iter().skip(1).any(|t| t.is("student"))
     };
     if segments.len() < 2 || !segments.iter().all(|s| !s.is_empty() && whole(s)) {
         return None;
@@ -136,7 +138,11 @@ pub(super) fn relations(text: &str) -> Vec<String> {
         .filter(|relation| !text.ends_with(relation))
         .take(4)
         .collect();
-    out.extend((3..words.len().saturating_sub(1)).filter_map(|i| had_name(&words, i)));
+    for i in 3..words.len().saturating_sub(1) {
+        let Some(relation) = had_name(&words, i) else { continue };
+        out.push(relation);
+        out.extend(said_of_named(&words, i));
+    }
     out
 }
 
@@ -188,6 +194,15 @@ fn had_name(words: &[Token], i: usize) -> Option<String> {
         let kind = if is_dog { "dog" } else { &kind.text };
         format!("{} is {} {kind}", name.text, person::possessive(&person::inside(owner)))
     })
+}
+
+/// "Ana has a flatmate called Saoirse who is vegan" → "Saoirse is vegan"; "called" stands at `i`.
+fn said_of_named(words: &[Token], i: usize) -> Option<String> {
+    let who = i + 2 + usize::from(words.get(i + 2)?.text == ",");
+    let told = words.get(who + 1..).filter(|_| words[who].is("who"))?;
+    let end = told.iter().position(|t| matches!(&*t.text, "," | ";")).unwrap_or(told.len());
+    (end > 1 && lexicon::is_finite(told.lower(0)))
+        .then(|| format!("{} {}", words[i + 1].text, join(&told[..end]).trim()))
 }
 
 /// A capitalised word that is not a weekday, a month or a language.

@@ -83,10 +83,10 @@ pub use reading::{REMINDER, is_from_rules, reminder, without_reminder};
 pub use retelling::{as_fact, asked_by, in_own_words, is_of_speaker, retold};
 pub use second_person::{acknowledge, is_acknowledgement, said_to, to_second_person};
 pub use sentences::sentences;
-pub use small_talk::{asks_assistant, with_feeling};
+pub use small_talk::{asks_assistant, spelled_out, with_feeling};
 pub use statements::{says_something, statements};
 pub use titles::{narrative, theme_name, title};
-pub use wants::{Wants, asks_of_kin, asks_who, no_small_talk, wants};
+pub use wants::{Wants, asks_of_kin, asks_what_is_known, asks_who, no_small_talk, wants};
 
 /// The person, while their name is unknown; in the third person, so that facts read well.
 pub const THE_USER: &str = "The user";

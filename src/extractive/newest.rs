@@ -16,7 +16,7 @@ use super::judge::negates;
 use super::lexicon::{self, starts_upper};
 use super::lists::{Lines, Table, Words};
 use super::question::{Kind, Question};
-use super::untrue::{DEATHS, DEPARTURES, ENDINGS, LOSSES, SEPARATIONS, around};
+use super::untrue::{DEATHS, DEPARTURES, ENDINGS, LOSSES, SEPARATIONS, around, settles};
 use super::values::has_time;
 use super::words::{join, tokens};
 use super::{CHANGE_MIN, Candidate, Changed, ExtractiveAnswer, Intent, dates, intent, reading};
@@ -124,8 +124,11 @@ impl Sources<'_> {
         let read = read.map(|e| Said::new(e.candidate, false, &e.statement.text));
         let taking = raw
             .chain(read)
-            .filter(|said| usable(&candidates[said.candidate], said.text) && is_marked(said.text))
-            .filter(|said| takes_the_place(asked, of, said, self.person));
+            .filter(|said| usable(&candidates[said.candidate], said.text))
+            .filter(|said| {
+                settles(said.text, of.text)
+                    || is_marked(said.text) && takes_the_place(asked, of, said, self.person)
+            });
         // The person's own words, if they were said last.
         let last = taking.max_by_key(|said| (candidates[said.candidate].at, said.raw));
         last.map(|said| Newer::new(asked, said.candidate, said.text, said.raw))

@@ -116,7 +116,7 @@ pub(super) fn restore_subject(mut words: Vec<Token>) -> Vec<Token> {
         _ if PASTS_WITHOUT_A_SUBJECT.has(first) => &["I"],
         "gonna" => &["I", "am"],
         "going" if next == "to" => &["I", "am"],
-        "can't" | "cannot" if next == "wait" => &["I"],
+        "can't" | "cannot" if matches!(next, "eat" | "sleep" | "stand" | "wait") => &["I"],
         "been" if next.ends_with("ing") => &["I", "have"],
         "have" | "am" | "love" | "hate" | "live" | "work" | "like" | "need" | "want" | "enjoy"
         | "appreciate"

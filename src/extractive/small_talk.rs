@@ -1,7 +1,7 @@
 //! Reactions, wishes, thanks and greetings: what says nothing that lasts.
 
 use super::lexicon::{self, REACTION, STOP};
-use super::lists::Words;
+use super::lists::{Table, Words};
 use super::patterns::Patterns;
 use super::words::{Token, tokens};
 
@@ -15,6 +15,7 @@ static GREETINGS: Patterns = Patterns::new("greetings");
 static QUESTIONS_TO_THE_ASSISTANT: Patterns = Patterns::new("questions to the assistant");
 static SAID_FIRST: Patterns = Patterns::new("said first");
 static SMALL_TALK: Patterns = Patterns::new("small talk");
+static SPELLED_OUT: Table = Table::new("spelled out");
 static THANKS: Patterns = Patterns::new("thanks");
 
 pub(super) fn is_thanks(sentence: &str) -> bool {
@@ -37,6 +38,21 @@ pub fn asks_assistant(text: &str) -> bool {
     words.len() <= WORDS_MAX
         && !words.iter().any(|word| ASKS_FOR_MEMORIES.has(word))
         && QUESTIONS_TO_THE_ASSISTANT.match_any(&words)
+}
+
+/// A greeting, a goodbye or thanks as a dictionary has it: "heyyy", "thx" and "cya" puzzle a small model. `None` if it is written so, or
+/// says more.
+pub fn spelled_out(text: &str) -> Option<String> {
+    const WORDS_MAX: usize = 3;
+    let words = lower_words(text);
+    let spell = |word: &String| {
+        let last = word.chars().last().unwrap_or_default();
+        let short = format!("{}{last}", word.trim_end_matches(last));
+        let is_short = |short: &str| SPELLED_OUT.get(short).copied();
+        is_short(word).or_else(|| is_short(&short)).map_or_else(|| word.clone(), str::to_owned)
+    };
+    let spelled: Vec<String> = words.iter().map(spell).collect();
+    (words.len() <= WORDS_MAX && spelled != words).then(|| spelled.join(" "))
 }
 
 pub(super) fn is_greeting(sentence: &str) -> bool {
@@ -203,6 +219,23 @@ mod tests {
             ("If I lose my job we move to Lund.", ""),
         ] {
             assert_eq!(said_first(text).unwrap_or_default(), said, "of {text:?}");
+        }
+    }
+
+    #[test]
+    fn greetings_are_spelled_out() {
+        for (text, expected) in [
+            ("heyyy", Some("hey")),
+            ("hiii there", Some("hi there")),
+            ("Byee!", Some("bye")),
+            ("cya", Some("see you")),
+            ("thx", Some("thank you")),
+            ("hello", None),
+            ("see you", None),
+            ("thx for the tip about the shed", None),
+            ("", None),
+        ] {
+            assert_eq!(spelled_out(text).as_deref(), expected, "{text}");
         }
     }
 }

@@ -8,6 +8,7 @@ use super::changes::Part;
 use super::judge::{contradicts, substance};
 use super::lexicon::{self, starts_upper};
 use super::lists::{Lines, Words};
+use super::patterns::Patterns;
 use super::words::tokens;
 use super::{dates, values::has_time};
 
@@ -22,7 +23,9 @@ pub(super) static LOSSES: Lines = Lines::new("losses");
 pub(super) static NOW: Words = Words::new("now");
 static OF_PARTNERS: Words = Words::new("of partners");
 static ONE_AT_A_TIME: Words = Words::new("one at a time");
+static OWING: Words = Words::new("owing");
 pub(super) static SEPARATIONS: Lines = Lines::new("separations");
+static SETTLES: Patterns = Patterns::new("settles");
 
 /// Whether a clause makes a part of an earlier line untrue.
 pub(super) fn makes_untrue(later: &Part, earlier: &Part) -> bool {
@@ -35,6 +38,7 @@ pub(super) fn makes_untrue(later: &Part, earlier: &Part) -> bool {
         return denied;
     }
     denies(later, earlier, same_subject)
+        || settles(&later.statement.text, &earlier.statement.text)
         || ends(later, earlier, lasting)
         || same_frame(later, earlier, same_subject)
 }
@@ -63,6 +67,15 @@ fn denies(later: &Part, earlier: &Part, same_subject: bool) -> bool {
     }
     // The same kind of predicate: "has no dog" says nothing of "loves the dog".
     y.is_subset(&x) || x.is_subset(&y) && y.len() <= x.len() + 1
+}
+
+/// "Rolf paid the user back" of "Rolf owes the user 40 euros".
+pub(super) fn settles(later: &str, earlier: &str) -> bool {
+    let lower = |text: &str| lexicon::words(text).map(str::to_lowercase).collect::<Vec<_>>();
+    let stems = |text: &str| lexicon::content_stems(text).into_iter().collect::<HashSet<_>>();
+    lower(earlier).iter().any(|word| OWING.has(word))
+        && SETTLES.match_any(&lower(later))
+        && stems(later).intersection(&stems(earlier)).any(|stem| stem != "user")
 }
 
 /// What stands before and after the longest of these phrases that occurs.

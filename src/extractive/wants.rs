@@ -3,9 +3,12 @@
 //! By rules, for what the built-in encoder can't read and for a program without it (`model_policy` asks the encoder first).
 
 use super::intent::intent;
+use super::patterns::Patterns;
 use super::question::QUESTION_WORDS;
 use super::small_talk::asks_assistant;
 use super::{Intent, lexicon};
+
+static KNOWN: Patterns = Patterns::new("asks what is known");
 
 /// What a person's message wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,6 +32,12 @@ pub fn wants(text: &str) -> Wants {
         Intent::Question | Intent::Request if is_personal(text) => Wants::Memory,
         Intent::Question | Intent::Request => Wants::World,
     }
+}
+
+/// Whether it asks what is known of the person: "Summarise what you know about me."
+pub fn asks_what_is_known(text: &str) -> bool {
+    let words: Vec<String> = lexicon::words(text).take(40).map(str::to_lowercase).collect();
+    KNOWN.match_any(&words)
 }
 
 /// Whether it asks who, of people who are not named, in the present: "who works with wood?", "Who's allergic to nuts?" Perhaps
@@ -113,6 +122,19 @@ mod tests {
             "who wrote Dune?",
         ] {
             assert!(!asks_who(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_known_is_asked_for() {
+        for (text, expected) in [
+            ("Summarise what you know about me", true),
+            ("list everything you have stored about my family", true),
+            ("what do you remember of us?", true),
+            ("What do you know about whales?", false),
+            ("Do you have a joke about my job?", false),
+        ] {
+            assert_eq!(asks_what_is_known(text), expected, "{text}");
         }
     }
 }

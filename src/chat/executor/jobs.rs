@@ -336,7 +336,8 @@ impl Job {
             if parts.is_some() {
                 on_event(TurnEvent::FilesInParts);
             }
-            let question = parts.as_ref().unwrap_or(&self.request.question);
+            let spelled = policy::spelled_out(&self.profile, &self.request.question);
+            let question = parts.as_ref().or(spelled.as_ref()).unwrap_or(&self.request.question);
             let alone = policy::stands_alone(&self.profile, question);
             let history = if alone && !with_memories {
                 Vec::new()
