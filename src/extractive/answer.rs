@@ -18,7 +18,7 @@ use super::question::{Kind, Question, analyse, two_questions};
 use super::reading;
 use super::scoring::{Score, score, stands_for, targets};
 use super::second_person::{is_shown_by_another, small_you, to_second_person};
-use super::{Candidate, Changed, ExtractiveAnswer, Statement};
+use super::{Candidate, Changed, ExtractiveAnswer, Statement, countdown};
 use crate::memory::Origin;
 
 /// Begins an answer that may not be one.
@@ -77,6 +77,10 @@ fn answer_one(
     person: Option<&str>,
     changed: &Changed<'_>,
 ) -> Option<ExtractiveAnswer> {
+    if let Some(when) = countdown::asks_when(question) {
+        let found = answer_one(&when, candidates, now, person, changed)?;
+        return Some(countdown::counted(found, now.date()));
+    }
     let evidence = collect(candidates, person);
     let sources = Sources { candidates, evidence: &evidence, changed, person };
     let asked = analyse(question, now, person, &known_names(&evidence));

@@ -92,7 +92,9 @@ fn copula_list(words: &[Token]) -> Option<Vec<String>> {
         if n == 0 && s.len() == 1 && has_age && !age(s) {
             text = capitalise(&text);
         }
-        format!("{subject} is {}", text.trim())
+        let is_bare =
+            s.len() > 1 && s.iter().any(|t| t.is("student")) && !s.among(0, &["a", "an", "the"]);
+        format!("{subject} is {}{}", if is_bare { "a " } else { "" }, text.trim())
     };
     Some(segments.iter().enumerate().map(fact).collect())
 }

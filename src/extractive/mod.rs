@@ -20,6 +20,7 @@ mod boundary;
 mod calendar;
 mod changes;
 mod clauses;
+mod countdown;
 mod dates;
 mod evidence;
 mod facts;

@@ -183,8 +183,14 @@ pub fn acknowledge(statements: &[Statement], person: Option<&str>) -> String {
     out
 }
 
-/// "Max is Ana's dog", where "Ana's dog Max …" says so.
+/// "Max is Ana's dog", where "Ana's dog Max …" says so, or "a dog called Max who …" what Max does.
 pub(super) fn is_shown_by_another(statement: &Statement, all: &[Statement]) -> bool {
+    let told = statement.subject.as_deref().and_then(|name| statement.text.strip_prefix(name));
+    let who =
+        told.map(|told| format!("{} who{told}", statement.subject.as_deref().unwrap_or_default()));
+    if who.is_some_and(|who| all.iter().any(|s| s.text.contains(&who))) {
+        return true;
+    }
     if statement.attribute.as_deref() != Some("relation") {
         return false;
     }

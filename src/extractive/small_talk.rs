@@ -228,7 +228,7 @@ mod tests {
             ("heyyy", Some("hey")),
             ("hiii there", Some("hi there")),
             ("Byee!", Some("bye")),
-            ("cya", Some("see you")),
+            ("cya", Some("goodbye")),
             ("thx", Some("thank you")),
             ("hello", None),
             ("see you", None),
