@@ -144,6 +144,8 @@ fn candidates(words: &[Token], parties: Parties<'_>) -> Vec<Candidate> {
             out.extend(is_new.then_some(Candidate { neuter: true, ..named }));
         } else if is_new && is_name(words, i, parties.speaker) {
             out.push(Candidate::named(&word.text));
+        } else if is_new && let Some(owner) = owner_of_a_thing(words, i, parties.speaker) {
+            out.push(Candidate::named(owner));
         }
         i += 1;
     }
@@ -210,6 +212,13 @@ fn creature(
     Some(Candidate { text, gender, neuter: PETS.has(&word.lower), thing: false, plural })
 }
 
+/// "Rui's birthday": Rui. "Rui's wife" is somebody herself.
+fn owner_of_a_thing<'a>(words: &'a [Token], i: usize, speaker: &str) -> Option<&'a str> {
+    let owner = words[i].text.strip_suffix("'s").filter(|_| i == 0)?;
+    let is_kin = words.iter().skip(1).take(3).any(|t| is_creature(t.lower.trim_end_matches("'s")));
+    (!is_kin && may_be_called(&Token::new(owner, false), speaker)).then_some(owner)
+}
+
 /// A bare name, not a place and not the speaker.
 fn is_name(words: &[Token], i: usize, speaker: &str) -> bool {
     let word = &words[i];
@@ -218,8 +227,11 @@ fn is_name(words: &[Token], i: usize, speaker: &str) -> bool {
         None => acts() && !lexicon::is_adverb(&word.lower),
         Some(before) => before.within(&BEFORE_A_NAME) && !before.within(&BEFORE_A_PLACE),
     };
-    placed
-        && word.upper()
+    placed && may_be_called(word, speaker)
+}
+
+fn may_be_called(word: &Token, speaker: &str) -> bool {
+    word.upper()
         && word.text.len() > 1
         && word.text.chars().all(|c| c.is_alphabetic() || c == '-')
         && !word.text.chars().all(char::is_uppercase)

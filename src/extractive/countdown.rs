@@ -2,8 +2,10 @@
 
 use jiff::civil::Date;
 
+use super::answer::HEDGE;
+use super::dates::{self, DateSpan};
 use super::patterns::Patterns;
-use super::{ExtractiveAnswer, dates, lexicon};
+use super::{ExtractiveAnswer, lexicon};
 
 static COUNTS_DOWN: Patterns = Patterns::new("counts down");
 
@@ -22,9 +24,18 @@ pub(super) fn asks_when(question: &str) -> Option<String> {
 
 /// "In 17 days: …", where the answer names one day that is still to come.
 pub(super) fn counted(answer: ExtractiveAnswer, today: Date) -> ExtractiveAnswer {
+    if answer.text.starts_with(HEDGE) {
+        return answer;
+    }
     let told = answer.text.split(" (said on ").next().unwrap_or_default();
-    let [found] = &dates::find(told)[..] else { return answer };
-    let (first, last) = (found.span.first, found.span.last);
+    // "3 March" is every year's.
+    let day = told.trim_end_matches('.').rsplit_once(" is ").map_or("", |(_, day)| day);
+    let next = dates::resolve(&format!("It will be on {day}"), today.at(0, 0, 0, 0));
+    let spans: Vec<_> = match &dates::find(told)[..] {
+        [] => next.spans,
+        found => found.iter().map(|found| found.span).collect(),
+    };
+    let [DateSpan { first, last }] = spans[..] else { return answer };
     let in_days = match first.duration_since(today).as_hours() / 24 {
         _ if first != last || first < today => return answer,
         0 => "Today".to_owned(),
@@ -49,6 +60,7 @@ mod tests {
             "Ana's interview is on 30 November 2026",
             "Ana's sister visited on 3 March 2026",
             "Ana's lease ends in May 2027",
+            "Rui's birthday is 3 March",
         ];
         let told: Vec<_> = told.iter().map(|text| evidence(text, said)).collect();
         let now = date(2026, 11, 29).at(9, 0, 0, 0);
@@ -63,6 +75,7 @@ mod tests {
                 "How long is it till my interview?",
                 "Tomorrow: Your interview is on 30 November 2026.",
             ),
+            ("how long until Rui's birthday?", "In 94 days: Rui's birthday is 3 March."),
             ("When is my exam?", "Your anatomy exam is on 16 December 2026."),
         ] {
             let got = answer(question, &told, now, Some("Ana")).map_or(String::new(), |a| a.text);

@@ -202,7 +202,11 @@ fn takes_the_place(
         return false;
     }
     let clause = clause_of(asked, earlier);
-    let told = stems(&clause);
+    let mut told = stems(&clause);
+    // "The cornbread …, I charge 3.20 for it"
+    if lexicon::words(&clause).skip(1).any(|w| matches!(w, "it" | "them")) {
+        told.extend(stems(earlier.text));
+    }
     let Some(typed) = fits(asked, &clause, later.text) else { return false };
     // What somebody stops doing says nothing of what else they do.
     let subject: HashSet<String> = segments(&clause).into_iter().flat_map(subject_of).collect();

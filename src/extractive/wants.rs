@@ -131,6 +131,9 @@ mod tests {
             ("Summarise what you know about me", true),
             ("list everything you have stored about my family", true),
             ("what do you remember of us?", true),
+            ("tell me something about me", true),
+            ("am I seeing anyone?", true),
+            ("tell me something about whales", false),
             ("What do you know about whales?", false),
             ("Do you have a joke about my job?", false),
         ] {
