@@ -311,6 +311,10 @@ pub fn acknowledge(
     let mut statements = extractive::statements(&utterances);
     statements.retain(|s| s.messages.contains(&THIS));
     if statements.is_empty() {
+        // It was said before.
+        statements = extractive::statements(&[said(THIS, text)]);
+    }
+    if statements.is_empty() {
         return None;
     }
     Some(extractive::acknowledge(&statements, user_name))
@@ -329,6 +333,16 @@ mod tests {
 
     fn line(id: i64, text: &str) -> Message {
         message(id, Role::User, text)
+    }
+
+    #[test]
+    fn what_was_told_before_is_noted_once_more() {
+        let at = now();
+        let told = "From now on the cornbread costs 3.50.";
+        let earlier = [message(1, Role::User, told)];
+        let noted = acknowledge(told, &earlier, at, None);
+        assert_eq!(noted.as_deref(), Some("Noted: From now on the cornbread costs 3.50."));
+        assert_eq!(acknowledge(told, &[], at, None), noted);
     }
 
     #[test]

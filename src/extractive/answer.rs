@@ -254,8 +254,8 @@ fn by_rules(
     if asked.kind != Kind::List {
         let newer = |e: &Evidence| sources.newer(asked, e.candidate, &e.statement.text);
         if let Some(newer) = chosen.first().and_then(|e| newer(e)) {
-            let answer = newer.quote(candidates, sure, person);
-            return Some(ExtractiveAnswer { sure, ..answer });
+            let sure = sure || newer.settles;
+            return Some(ExtractiveAnswer { sure, ..newer.quote(candidates, sure, person) });
         }
         // Nothing is newer than the first, as was just checked.
         let mut is_first = true;

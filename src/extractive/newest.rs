@@ -51,11 +51,14 @@ pub(super) struct Newer {
     pub candidate: usize,
     pub text: String,
     pub raw: bool,
+    /// It tells that what was owed or lent is given back.
+    pub settles: bool,
 }
 
 impl Newer {
     fn new(asked: &Question, candidate: usize, text: &str, raw: bool) -> Self {
-        Self { candidate, text: news(asked, text, true).unwrap_or_else(|| text.to_owned()), raw }
+        let text = news(asked, text, true).unwrap_or_else(|| text.to_owned());
+        Self { candidate, text, raw, settles: false }
     }
 
     pub fn quote(
@@ -68,7 +71,9 @@ impl Newer {
         let raw_speaker = of.raw_speaker.clone().filter(|_| self.raw);
         let said = Candidate { text: self.text, raw_speaker, ..of.clone() };
         let mark = source_mark(candidates, said.origin);
-        reading::quote(&said, self.candidate, stated, person, mark)
+        let stated = stated || self.settles;
+        let quoted = reading::quote(&said, self.candidate, stated, person, mark);
+        ExtractiveAnswer { sure: self.settles, ..quoted }
     }
 }
 
@@ -131,7 +136,10 @@ impl Sources<'_> {
             });
         // The person's own words, if they were said last.
         let last = taking.max_by_key(|said| (candidates[said.candidate].at, said.raw));
-        last.map(|said| Newer::new(asked, said.candidate, said.text, said.raw))
+        last.map(|said| Newer {
+            settles: settles(said.text, of.text),
+            ..Newer::new(asked, said.candidate, said.text, said.raw)
+        })
     }
 
     /// Whether all that a candidate says is about somebody with a name, of whom neither the question nor what was said
