@@ -223,11 +223,11 @@ pub fn says_no(profile: &ModelProfile, text: &str) -> bool {
 /// Whether a reply can do without the chat so far: thanks, and small talk that refers to nothing said before; for a distracted
 /// model, which repeats what it has just read, any message that does not refer or carry on.
 pub fn stands_alone(profile: &ModelProfile, text: &str) -> bool {
-    const POINTING: [&str; 24] = [
-        "that", "that's", "it", "it's", "its", "this", "they", "them", "their", "those", "he",
-        "she", "his", "her", "more", "else", "again", "another", "shorter", "why", "yes", "no",
-        "sure", "so",
+    const POINTING: [&str; 17] = [
+        "that", "that's", "it", "it's", "its", "this", "those", "more", "else", "again", "another",
+        "shorter", "why", "yes", "no", "sure", "so",
     ];
+    const OF_SOMEBODY: [&str; 8] = ["they", "them", "their", "he", "she", "his", "him", "her"];
     const GOING_ON: [&str; 7] = ["and", "but", "or", "then", "now", "also", "what about"];
     let text = head(text);
     // A small model would go on about what was said before.
@@ -235,11 +235,15 @@ pub fn stands_alone(profile: &ModelProfile, text: &str) -> bool {
         return true;
     }
     let lower = text.to_lowercase();
-    let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '\'');
     let goes_on = GOING_ON.iter().any(|opening| {
         lower.strip_prefix(opening).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
     });
-    !words.any(|word| POINTING.contains(&word))
+    // "What should I give Rui for his birthday?"
+    let is_name = |w: &str| w.starts_with(char::is_uppercase) && w != "I" && !w.starts_with("I'");
+    let is_named = words.clone().skip(1).any(is_name);
+    let points = |word: &str| POINTING.contains(&word) || !is_named && OF_SOMEBODY.contains(&word);
+    !words.map(str::to_lowercase).any(|word| points(&word))
         && (profile.is_distracted && !goes_on || profile.wants(text) == Wants::SmallTalk)
 }
 
@@ -373,6 +377,8 @@ mod tests {
             assert_eq!(stands_alone(&of(7_000_000_000), text), large, "{text}");
         };
         check("Write a haiku about a greyhound.", true, false);
+        check("What should I give Ines for her birthday?", true, false);
+        check("What should I give her for the birthday?", false, false);
         check("Good morning!", true, true);
         check("And of Spain?", false, false);
         check("Make it shorter.", false, false);

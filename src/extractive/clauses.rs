@@ -148,7 +148,10 @@ fn begins_with_subject(tokens: &[Token]) -> bool {
         && !is_finite(&first.lower)
         && !first.lower.ends_with("ing");
     // "Max is", "Emily lives".
-    let name = first.upper() && lexicon::is_clearly_finite(next);
+    // "…, Mondays closed"
+    let is_day = lexicon::is_month_or_weekday(first.lower.trim_end_matches('s'));
+    let name =
+        first.upper() && lexicon::is_clearly_finite(next) && !(is_day && lexicon::is_past(next));
     first.word && (small_name || name)
 }
 
