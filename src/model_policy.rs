@@ -34,6 +34,7 @@ pub fn wants(encoder: Option<&dyn Reranker>, text: &str) -> Wants {
     });
     match likeliest {
         Some((Wants::World, _)) if extractive::asks_what_is_known(text) => Wants::Memory,
+        Some((Wants::SmallTalk, _)) if extractive::tells_something(text) => Wants::Statement,
         Some((Wants::SmallTalk, _)) => extractive::no_small_talk(text).unwrap_or(Wants::SmallTalk),
         Some((wants, _)) => wants,
         None => extractive::wants(text),

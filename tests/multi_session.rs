@@ -15,7 +15,7 @@ use inglenook::interfaces::{Cancel, Clock, Sampling};
 use inglenook::memory::{Role, SessionId};
 use inglenook::model_policy::Mode;
 use inglenook::recall::{Evidence, Recall, RecallConfig, RecallRequest};
-use inglenook::store::{JobKind, Store};
+use inglenook::store::{AnyId, JobKind, Store};
 use inglenook::testing::ScriptedModel;
 use inglenook::worker::WorkerConfig;
 use support::{Bed, models, models_with};
@@ -277,4 +277,34 @@ fn facts_come_while_the_chat_is_open() {
         let facts = bed.current();
         assert!(facts.iter().any(|fact| fact.contains("lives in Lund")), "{mode:?} {facts:?}");
     }
+}
+
+#[test]
+fn what_an_earlier_episode_tells_is_a_source_and_takes_along_what_rests_on_it() {
+    let bed = Bed::new(Store::in_memory().unwrap(), models());
+    let chat = bed.session("Gran");
+    let say = |text: &str| {
+        let id = bed.say(chat, Role::User, text);
+        bed.close(chat);
+        bed.work();
+        id
+    };
+    let told = say("My grandmother Edith is 87 and lives in Bath.");
+    let wedding = say("The wedding is on 6 June.");
+    let older = say("She is already 88.");
+    let moved = say("sorry, it's the 13th of June");
+    for (text, messages) in [
+        ("Edith is already 88", [told, older]),
+        ("The wedding is on 13 June 2027", [wedding, moved]),
+    ] {
+        let facts = bed.semantics();
+        let fact = facts.iter().find(|fact| fact.content == text);
+        assert_eq!(fact.unwrap_or_else(|| panic!("{text}: {facts:#?}")).messages, messages);
+    }
+    let plan = bed.store.read(|r| r.plan_forget(&[AnyId::Message(told)], None)).unwrap();
+    bed.store.write(|tx| tx.forget(&plan)).unwrap();
+    bed.work();
+    let left = bed.current();
+    assert!(left.iter().all(|fact| !fact.contains("Edith")), "{left:?}");
+    assert!(left.iter().any(|fact| fact.contains("13 June")), "{left:?}");
 }

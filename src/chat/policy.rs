@@ -187,9 +187,15 @@ pub fn reminds(profile: &ModelProfile, text: &str) -> bool {
     profile.is_distracted && is_task(text) && needs_none()
 }
 
+/// Whether a question about a medicine is left to those who know: what a small model says may harm.
+pub fn cautions(profile: &ModelProfile, text: &str) -> bool {
+    profile.is_distracted && extractive::asks_to_take_medicine(head(text))
+}
+
 /// What memory is searched for: the question, and what advice has to heed.
 pub fn sought(question: &str) -> Cow<'_, str> {
-    match extractive::heeded(question).filter(|_| is_task(question)) {
+    let heeds = is_task(question) || extractive::asks_to_take_medicine(question);
+    match extractive::heeded(question).filter(|_| heeds) {
         Some(besides) => format!("{question} {}", besides.sought()).into(),
         None => question.into(),
     }

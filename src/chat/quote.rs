@@ -1,6 +1,6 @@
 //! Answers that rules make of evidence, and how sure they are (pure, but for what an encoder reads).
 
-use crate::chat::policy::{ModelProfile, head, reminds};
+use crate::chat::policy::{ModelProfile, cautions, head, reminds};
 use crate::chat::sureness::Sureness;
 use crate::extractive::{self, Candidate, ExtractiveAnswer, HEDGE};
 use crate::interfaces::Reranker;
@@ -29,6 +29,9 @@ pub struct Cited {
     /// How likely it is right, if that was asked.
     pub sureness: Option<Sureness>,
 }
+
+/// In place of what a small model would say about medicines.
+const CAUTION: &str = "I can't judge medicines: please ask a pharmacist or a doctor.";
 
 /// The newest messages of the open chat that the rules read, as a model reads its window.
 const N_WINDOW: usize = 60;
@@ -83,8 +86,9 @@ pub fn quote<'a>(
     let question = head(question);
     let answer = extractive::answer_by(question, &candidates, at.civil(), user_name, &changed_by);
     let remind = || extractive::reminder(question, &candidates, at.civil(), user_name, &changed_by);
-    let mut reminds =
-        reminds(profile, question) && !answer.as_ref().is_some_and(|answer| answer.sure);
+    let is_sure = answer.as_ref().is_some_and(|answer| answer.sure);
+    let cautions = cautions(profile, question) && !is_sure;
+    let mut reminds = reminds(profile, question) && !is_sure && !cautions;
     let is_half = |answer: &ExtractiveAnswer| !answer.text.starts_with(HEDGE);
     let answer = match answer {
         // "When does Clara visit, and what can I cook?": what is known, and what to heed.
@@ -97,9 +101,15 @@ pub fn quote<'a>(
             ExtractiveAnswer { text, cited: cited.collect(), sure: false }
         }
         _ if reminds => remind()?,
+        _ if cautions => {
+            let besides = remind();
+            let text = besides.as_ref().map_or("", |besides| &besides.text);
+            let cited = besides.as_ref().map(|besides| besides.cited.clone()).unwrap_or_default();
+            ExtractiveAnswer { text: format!("{CAUTION}{text}"), cited, sure: true }
+        }
         answer => answer?,
     };
-    let sureness = if reminds {
+    let sureness = if reminds || cautions {
         None
     } else {
         sureness(encoder, &mut candidates, &answer, question, user_name)

@@ -2,6 +2,7 @@
 
 use super::Statement;
 use super::answer::LIST_MAX;
+use super::attributes::is_creature;
 use super::evidence::{Evidence, is_about_person};
 use super::lexicon;
 use super::lists::{Pairs, Words};
@@ -14,7 +15,9 @@ static ASKS_TO_EAT: Patterns = Patterns::new("asks to eat");
 static DENIES: Words = Words::new("denies a food");
 static FOOD: Words = Words::new("food");
 static KINDS_OF_FOOD: Pairs = Pairs::new("kinds of food");
+static ASKS_TO_TAKE: Patterns = Patterns::new("asks to take medicine");
 static MEDICINES: Words = Words::new("medicines");
+static MEDICINE_ENDINGS: Words = Words::new("medicine endings");
 static MAY_NOT_EAT: Patterns = Patterns::new("may not eat");
 static NO_FOOD: Words = Words::new("allergens that are no food");
 
@@ -37,7 +40,7 @@ pub(super) fn is_advice(lower: &[&str]) -> bool {
 pub enum Heeded {
     /// What somebody may not eat or drink.
     Food,
-    /// What somebody is allergic to.
+    /// What somebody is allergic to, or takes.
     Medicine,
 }
 
@@ -46,7 +49,7 @@ impl Heeded {
     pub fn sought(self) -> &'static str {
         match self {
             Self::Food => "Who can't eat something, is allergic or vegetarian?",
-            Self::Medicine => "Who is allergic to a medicine?",
+            Self::Medicine => "Who is allergic to a medicine, or takes one?",
         }
     }
 
@@ -60,14 +63,32 @@ impl Heeded {
             (Self::Medicine, Some("allergy")) => names(&MEDICINES),
             (Self::Food, Some("diet" | "diet restriction")) => true,
             (Self::Food, _) => MAY_NOT_EAT.match_any(&words(&statement.text)),
-            (Self::Medicine, _) => false,
+            (Self::Medicine, _) => {
+                let words = words(&statement.text);
+                let takes = |word: &String| matches!(word.as_str(), "take" | "takes" | "on");
+                words.iter().any(takes) && words.iter().any(|word| is_medicine(word))
+            }
         }
     }
 }
 
+/// A word in lowercase.
+fn is_medicine(word: &str) -> bool {
+    let ends = || MEDICINE_ENDINGS.iter().any(|ending| word.ends_with(ending));
+    MEDICINES.has(word) || word.len() > 7 && ends()
+}
+
+/// Whether it asks if somebody may take a medicine, or how much.
+pub fn asks_to_take_medicine(text: &str) -> bool {
+    sentences(text).iter().any(|sentence| {
+        let lower: Vec<String> = lexicon::words(sentence).map(str::to_lowercase).collect();
+        lower.iter().any(|word| is_medicine(word)) && ASKS_TO_TAKE.match_any(&lower)
+    })
+}
+
 /// What advice has to heed, if it is about food or a medicine.
 pub fn heeded(advice: &str) -> Option<Heeded> {
-    if lexicon::words(advice).any(|word| MEDICINES.has(&word.to_lowercase())) {
+    if lexicon::words(advice).any(|word| is_medicine(&word.to_lowercase())) {
         return Some(Heeded::Medicine);
     }
     let stems = lexicon::content_stems(advice);
@@ -101,12 +122,23 @@ fn told_of<'a>(
     is_sought: &dyn Fn(&Statement) -> bool,
 ) -> Vec<&'a Evidence> {
     let is_asked_about = |e: &&Evidence| {
-        if asked.names.is_empty() {
-            return is_about_person(e, person);
-        }
         let subject = e.statement.subject.as_deref().unwrap_or_default();
         let words: Vec<String> = lexicon::words(subject).map(str::to_lowercase).collect();
-        asked.names.iter().any(|name| words.contains(name))
+        let names = |name: &String| words.contains(name);
+        if !asked.names.is_empty() {
+            return asked.names.iter().any(names);
+        }
+        // "Can my son have …", "Can he have …": whoever that is.
+        let is_kin = |word: &&str| is_creature(word) && words.iter().any(|w| w == word);
+        let lower: Vec<String> = lexicon::words(&asked.text).map(str::to_lowercase).collect();
+        let lower = lower.iter().map(String::as_str);
+        let points = |word: &str| matches!(word, "he" | "she" | "him" | "her" | "they" | "them");
+        let is_own = is_about_person(e, person);
+        if lower.clone().any(points) {
+            !is_own
+        } else {
+            is_own || lower.clone().any(|w| is_kin(&w))
+        }
     };
     let mut found: Vec<&Evidence> = evidence
         .iter()
@@ -164,8 +196,6 @@ pub(super) fn forbidden<'a>(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use jiff::civil::date;
 
     use super::super::evidence::collect;
@@ -185,10 +215,12 @@ mod tests {
             "Ana takes ramipril every morning and no grapefruit",
             "Sara is vegetarian",
             "Tom is vegan",
+            "Finn has a peanut allergy",
+            "Ana's daughter can't have dairy",
         ];
         let told: Vec<_> = told.iter().map(|text| evidence(text, at)).collect();
         let evidence = collect(&told, Some("Ana"));
-        let known = HashSet::from(["sara".to_owned(), "tom".to_owned()]);
+        let known = ["sara", "tom", "finn"].map(str::to_owned).into();
         let asked = analyse(question, at, Some("Ana"), &known);
         let found = forbidden(&asked, &evidence, Some("Ana"));
         found.into_iter().map(|e| e.statement.text.clone()).collect()
@@ -217,6 +249,11 @@ mod tests {
             ("would Tom eat honey?", &["Tom is vegan"]),
             ("What can Sara eat?", &["Sara is vegetarian"]),
             ("What can Sara do on Friday?", &[]),
+            ("what can't sara eat", &["Sara is vegetarian"]),
+            ("can i give Finn a peanut butter sandwich", &["Finn has a peanut allergy"]),
+            ("Can he have some satay?", &["Finn has a peanut allergy"]),
+            ("can my daughter have a glass of milk", &["Ana's daughter can't have dairy"]),
+            ("can i have a cheese toastie", &["Ana is lactose intolerant"]),
         ] {
             assert_eq!(found(question), expected, "{question}");
         }
@@ -234,6 +271,16 @@ mod tests {
             assert_eq!(asks_advice(text) && heeded(text) == Some(Heeded::Food), expected, "{text}");
         }
         assert_eq!(heeded("Should I take ibuprofen for my back?"), Some(Heeded::Medicine));
+        for (text, expected) in [
+            ("can i take ibuprofen with that?", true),
+            ("Is apixaban safe with grapefruit?", true),
+            ("how many paracetamol can she have", true),
+            ("When do I take my pills?", false),
+            ("Can I take the bus?", false),
+            ("Should we take a statistics class?", false),
+        ] {
+            assert_eq!(asks_to_take_medicine(text), expected, "{text}");
+        }
         for text in ["What can I not eat?", "what can't i eat", "Can you eat?", "Did I eat?"] {
             assert!(!asks_advice(text), "{text}");
         }

@@ -5,6 +5,7 @@ use super::lexicon::{self, FEMALE, MALE, PETS};
 use super::lists::Words;
 use super::person::{self, Parties};
 use super::words::{Sentence, Token, join, tokens};
+use crate::memory::MessageId;
 
 static AFTER_A_NOUN: Words = Words::new("after a noun");
 static BEFORE_A_NAME: Words = Words::new("before a name");
@@ -49,13 +50,15 @@ impl Candidate {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Antecedents {
     candidates: Vec<Candidate>,
+    /// The messages that name them.
+    messages: Vec<MessageId>,
     /// Sentences since a candidate was named.
     age: usize,
 }
 
 impl Antecedents {
-    /// Replaces a leading pronoun if it is clear.
-    pub fn resolve(&mut self, mut words: Vec<Token>) -> Vec<Token> {
+    /// Replaces a leading pronoun if it is clear; also returns the messages that tell whom it means.
+    pub fn resolve(&mut self, mut words: Vec<Token>) -> (Vec<Token>, &[MessageId]) {
         let gender = match words.lower(0) {
             "he" | "his" => Gender::Male,
             "she" | "her" => Gender::Female,
@@ -67,7 +70,7 @@ impl Antecedents {
             _ if gender != Gender::Unknown => self.of_gender(gender),
             _ => None,
         };
-        let Some(chosen) = choice.map(|i| &mut self.candidates[i]) else { return words };
+        let Some(chosen) = choice.map(|i| &mut self.candidates[i]) else { return (words, &[]) };
         if gender != Gender::Unknown {
             chosen.gender = gender;
         }
@@ -75,7 +78,7 @@ impl Antecedents {
         let name = chosen.text.clone();
         self.age = 0;
         words.splice(0..1, tokens(&if possessive { person::possessive(&name) } else { name }));
-        words
+        (words, &self.messages)
     }
 
     /// Index of the candidate that fits, if exactly one does.
@@ -100,8 +103,8 @@ impl Antecedents {
         (self.candidates[only].neuter && !self.candidates[only].plural).then_some(only)
     }
 
-    /// Records the candidates that a third-person sentence names.
-    pub fn note(&mut self, text: &str, parties: Parties<'_>) {
+    /// Records the candidates that a third-person sentence of some messages names.
+    pub fn note(&mut self, text: &str, parties: Parties<'_>, messages: &[MessageId]) {
         let found = candidates(&tokens(text), parties);
         if found.is_empty() {
             self.age += 1;
@@ -112,6 +115,7 @@ impl Antecedents {
         }
         self.age = 0;
         self.candidates = found;
+        messages.clone_into(&mut self.messages);
     }
 }
 

@@ -44,25 +44,36 @@ impl Tense {
     /// The tense that the words show, if any.
     pub fn told(words: &str) -> Option<Self> {
         // "We married on 3 May" is past; "we are married", "the married couple", "two days left" show no tense.
-        static SIGNS: LazyLock<[Regex; 3]> = LazyLock::new(|| {
+        static SIGNS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
             [
+                r"(?i)\b(?:was|were) (?:due|supposed|meant)\b",
                 r"(?i)\b(birthdays?|bday|b-day|born|anniversary|every|each|always|usually|often|sometimes|never|holiday is|celebrated? every)\b",
-                r"(?i)\b(will|won't|'ll|gonna|going to|can(?:not|'t)?|shall|must|(?:have|has|needs?) to|(?:signed up|registered) for|(?:have|has|'ve|'s) got|(?:told|asked) \w+ to|planning|plans?|upcoming|next|(?:is|are|am|he's|she's|\w+(?:'re|'m)) (?:not )?[a-z]+ing|'s (?:meeting|visiting|flying|leaving|starting|moving|coming|getting|having|taking|seeing|travell?ing|giving|doing|running|playing|going)|starts|begins|opens|due|deadline|appointment|scheduled|hopes?|wants?)\b",
+                r"(?i)\b(will|won't|'ll|gonna|going to|can(?:not|'t)?|shall|must|(?:have|has|needs?) to|(?:signed up|registered) for|(?:have|has|'ve|'s) got|(?:told|asked) \w+ to|planning|plans?|upcoming|next|(?:is|are|am|he's|she's|\w+(?:'re|'m)) (?:not )?[a-z]+ing|'s (?:meeting|visiting|flying|leaving|starting|moving|coming|getting|having|taking|seeing|travell?ing|giving|doing|running|playing|going)|starts|begins|opens|due|deadline|appointment|scheduled|hopes?|wants?|got (?:a|an|another|my|two|three) (?:\w+ ){0,3}(?:appointment|audition|call|check-?up|class|concert|date|deadline|dinner|event|exam|flight|gig|interview|lesson|lunch|match|meeting|party|rehearsal|scan|session|shift|show|test|train|trip|viewing|wedding)s?)\b",
                 r"(?i)\b(?:I|we|they|he|she|you|who) (?:(?:got )?married|left)\b",
             ]
             .map(regex)
         });
-        let is_past = |word: &str| {
+        // "is mended", "gets paid"
+        let mut before = String::new();
+        let mut is_past = |word: &str| {
             let lower = word.to_lowercase();
-            super::lexicon::is_past(&lower) && !PASTS_OF_NO_PAST.has(lower.as_str())
+            let is_passive =
+                matches!(before.as_str(), "is" | "are" | "am" | "be" | "get" | "gets" | "getting");
+            let is_past = super::lexicon::is_past(&lower)
+                && !PASTS_OF_NO_PAST.has(lower.as_str())
+                && !is_passive;
+            before = lower;
+            is_past
         };
-        let [timeless, future, past] = &*SIGNS;
-        if timeless.is_match(words) {
+        let [was, timeless, future, past] = &*SIGNS;
+        if was.is_match(words) {
+            Some(Self::Past)
+        } else if timeless.is_match(words) {
             Some(Self::Timeless)
         } else if future.is_match(words) {
             Some(Self::Future)
         } else {
-            (past.is_match(words) || super::lexicon::words(words).any(is_past))
+            (past.is_match(words) || super::lexicon::words(words).any(&mut is_past))
                 .then_some(Self::Past)
         }
     }

@@ -152,7 +152,12 @@ fn begins_with_subject(tokens: &[Token]) -> bool {
     let is_day = lexicon::is_month_or_weekday(first.lower.trim_end_matches('s'));
     let name =
         first.upper() && lexicon::is_clearly_finite(next) && !(is_day && lexicon::is_past(next));
-    first.word && (small_name || name)
+    first.word && (small_name || name || owes(&tokens[j..]))
+}
+
+/// "… and the noodle bar owes me 180"
+fn owes(tokens: &[Token]) -> bool {
+    (1..5).any(|i| tokens.lower(i) == "owes") && !lexicon::STOP.has(&tokens[0].lower)
 }
 
 /// Verbs that may follow a name typed in lowercase.
@@ -166,7 +171,8 @@ fn is_clause(tokens: &[Token]) -> bool {
     let subject = first.within(&SUBJECTS)
         || first.upper()
         || first.among(&["the", "a", "one"])
-        || tokens.among(j + 1, &STATING);
+        || tokens.among(j + 1, &STATING)
+        || owes(&tokens[j..]);
     subject && !first.within(&SUBORDINATORS) && verb_of(&tokens[j..]).is_some()
 }
 

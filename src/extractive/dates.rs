@@ -4,6 +4,7 @@
 //! Only what the calendar fixes is replaced; "recently", "soon" and durations ("for two years")
 //! stay as they are.
 
+use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::sync::LazyLock;
 
@@ -70,6 +71,7 @@ pub(super) struct Resolved {
 /// Replaces the relative dates of one sentence, said at `at`.
 pub(super) fn resolve(sentence: &str, at: DateTime) -> Resolved {
     let today = at.date();
+    let sentence = &*months_years_ago(sentence, today);
     let told = LazyCell::new(|| Tense::told(sentence));
     let mut out = String::with_capacity(sentence.len() + 32);
     let mut spans = Vec::new();
@@ -115,6 +117,18 @@ pub(super) fn resolve(sentence: &str, at: DateTime) -> Resolved {
     out.push_str(&sentence[done..]);
     let text = with_days_of_months(&out, today, *told == Some(Tense::Past), &mut spans);
     Resolved { text, spans }
+}
+
+/// "four years ago this March" → "in March 2022".
+fn months_years_ago(sentence: &str, today: Date) -> Cow<'_, str> {
+    static AGO: LazyLock<Regex> = LazyLock::new(|| {
+        regex(&format!(r"(?i)\b([\w-]+) years? ago (?:this|last|in|next) ({MONTH})\b"))
+    });
+    AGO.replace_all(sentence, |found: &Captures<'_>| {
+        let n = super::lexicon::number(&found[1]).and_then(|n| i16::try_from(n).ok());
+        let year = n.and_then(|n| today.year().checked_sub(n));
+        year.map_or_else(|| found[0].to_owned(), |year| format!("in {} {year}", &found[2]))
+    })
 }
 
 /// "on the 16th": the next one, or the last one in the past.

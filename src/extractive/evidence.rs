@@ -90,7 +90,7 @@ pub(super) fn collect(candidates: &[Candidate], person: Option<&str>) -> Vec<Evi
             }
             lines.push(utterance(0, candidate));
             let mut made = super::statements(&lines);
-            made.retain(|statement| statement.messages == [MessageId(0)]);
+            made.retain(|statement| statement.messages.first() == Some(&MessageId(0)));
             made
         } else {
             let text = lexicon::clip(&candidate.text, 20_000);

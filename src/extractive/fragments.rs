@@ -5,7 +5,7 @@ use jiff::civil::DateTime;
 use super::attributes::main_verb;
 use super::lexicon;
 use super::lists::Words;
-use super::words::{Token, join, tokens};
+use super::words::{Sentence, Token, join, tokens};
 use super::{Statement, dates};
 
 static OPENINGS: Words = Words::new("correction openings");
@@ -20,7 +20,14 @@ const N_BACK: usize = 3;
 
 /// Whether a message may be such a correction, which is read together with what was said before.
 pub(super) fn opens_correction(text: &str) -> bool {
-    lexicon::words(text).take(3).any(|w| STRONG.has(w.to_lowercase().as_str()))
+    gives_a_value(text)
+        || lexicon::words(text).take(3).any(|w| STRONG.has(w.to_lowercase().as_str()))
+}
+
+/// "Make that seven, …"
+pub(super) fn gives_a_value(sentence: &str) -> bool {
+    let lower = sentence.to_lowercase();
+    ["make that ", "make it "].iter().any(|opening| lower.starts_with(opening))
 }
 
 /// Whether a sentence is one if there is something before it that it may correct.
@@ -29,37 +36,80 @@ pub(super) fn may_correct(sentence: &str) -> bool {
     value(sentence, "", false).is_some_and(|value| tokens(&value).iter().any(telling))
 }
 
-/// The corrected statement, if the sentence is such a correction of one of those said before.
-pub(super) fn corrected(sentence: &str, at: DateTime, before: &[Statement]) -> Option<String> {
+/// The corrected statement, if the sentence is such a correction of one of those said before, and that one.
+pub(super) fn corrected<'a>(
+    sentence: &str,
+    at: DateTime,
+    before: &'a [Statement],
+) -> Option<(String, &'a Statement)> {
     let sentence = last_clause(sentence);
     // "6:45, not 7" says what it takes the place of.
     let wrong = sentence.split_once(" not ").map(|(_, wrong)| {
+        let wrong = wrong.split(',').next().unwrap_or(wrong);
         let wrong = wrong.trim_end_matches(['.', '!', ' ']).to_lowercase();
         wrong.strip_prefix("the ").map(str::to_owned).unwrap_or(wrong)
     });
     let reach = if wrong.is_some() { before.len() } else { N_BACK };
     before.iter().rev().take(reach).enumerate().find_map(|(n_back, statement)| {
         let words = tokens(&statement.text);
+        if let Some(day) = wrong.as_deref().and_then(nth) {
+            return with_day(sentence, day, &words).map(|text| (text, statement));
+        }
         let place = wrong.as_ref().and_then(|wrong| words.iter().position(|t| t.is(wrong)));
         if n_back >= N_BACK && place.is_none() {
             return None;
         }
         let said = value(sentence, &statement.text, place.is_some() && says_what_is(sentence))?;
-        let day = lexicon::is_month_or_weekday(&said.to_lowercase());
+        // "the 13th of June"
+        let day = tokens(&said).iter().any(|t| lexicon::is_month_or_weekday(&t.lower))
+            && !tokens(&said)[0].within(&PREPOSITIONS);
         let value = if day { format!("on {said}") } else { said.clone() };
         let value = dates::resolve(&value, at).text;
         // Of a date more than the weekday is wrong.
         if let Some(place) = place.filter(|_| dates::find(&value).is_empty()) {
             let mut words = words;
             words[place] = Token::new(said, words[place].space_before);
-            return Some(join(&words));
+            return Some((join(&words), statement));
         }
         if tells_more(&value) {
             return None;
         }
         let text = with_value(&statement.text, value.trim())?;
-        (!text.eq_ignore_ascii_case(&statement.text)).then_some(text)
+        (!text.eq_ignore_ascii_case(&statement.text)).then_some((text, statement))
     })
+}
+
+/// "3rd" → 3
+fn nth(word: &str) -> Option<u8> {
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let is_nth = ["st", "nd", "rd", "th"].contains(&&word[digits.len()..]);
+    digits.parse().ok().filter(|n| is_nth && (1..=31).contains(n))
+}
+
+fn is_month(word: &str) -> bool {
+    lexicon::is_month_or_weekday(word) && !word.ends_with("day")
+}
+
+/// "It's the 5th not the 3rd": the statement, if it has that day, with the other one.
+fn with_day(sentence: &str, wrong: u8, words: &[Token]) -> Option<String> {
+    let days = lexicon::words(sentence).filter_map(|word| nth(&word.to_lowercase()));
+    let right = days.into_iter().find(|&day| day != wrong)?;
+    let at = (0..words.len()).find(|&i| {
+        nth(words.lower(i)) == Some(wrong)
+            || words.lower(i).parse() == Ok(wrong) && is_month(words.lower(i + 1))
+    })?;
+    let mut words = words.to_vec();
+    let day = if is_month(words.lower(at + 1)) {
+        right.to_string()
+    } else {
+        lexicon::words(sentence).find(|word| nth(&word.to_lowercase()) == Some(right))?.to_owned()
+    };
+    words[at] = Token::new(day, words[at].space_before);
+    // "Thursday 3 December" is another weekday now.
+    if at > 0 && words[at - 1].lower.ends_with("day") {
+        words.remove(at - 1);
+    }
+    Some(join(&words))
 }
 
 /// Whether a date stands with something else: "the repair man comes on Friday" is about him, not about the race on 16 May.
@@ -93,7 +143,7 @@ fn last_clause(sentence: &str) -> &str {
 fn value(sentence: &str, statement: &str, is_strong: bool) -> Option<String> {
     let words = tokens(sentence);
     let known: Vec<String> = lexicon::words(statement).map(lexicon::stem).collect();
-    let mut strong = is_strong;
+    let mut strong = is_strong || gives_a_value(sentence);
     let pronoun = |t: &Token| t.among(&["he", "she", "they", "it", "i", "we", "my", "the", "a"]);
     let start = words.iter().take_while(|t| {
         strong |= t.within(&STRONG);
@@ -159,11 +209,14 @@ fn with_value(statement: &str, value: &str) -> Option<String> {
     let mut numbers = tokens(core).into_iter().filter(|t| t.word);
     if let Some((number, kind)) = numbers.find_map(|t| Some((t.clone(), shape(&t.lower)?))) {
         let after = |i: usize| lead.is_none_or(|lead| i > 0 && words_of[i - 1].is(lead));
-        let place = |strict: bool| {
-            (1..words_of.len())
-                .rev()
-                .find(|&i| shape(&words_of[i].lower) == Some(kind) && (!strict || after(i)))
+        // "The 13th" is no age.
+        let is_nth = nth(&number.lower).is_some();
+        let fits = |i: usize| {
+            shape(&words_of[i].lower) == Some(kind)
+                && (!is_nth || nth(words_of.lower(i)).is_some() || is_month(words_of.lower(i + 1)))
         };
+        let place =
+            |strict: bool| (1..words_of.len()).rev().find(|&i| fits(i) && (!strict || after(i)));
         let at = place(true).or_else(|| place(false))?;
         let mut words = words_of;
         words[at] = Token::new(number.text, words[at].space_before);
@@ -202,7 +255,8 @@ mod tests {
         let at = jiff::civil::date(2026, 11, 22).at(10, 0, 0, 0);
         for (before, case) in cases(include_str!("tests/cases/changes.txt"), "corrections") {
             let expected = case.get(1).map_or("", String::as_str);
-            let got = corrected(&case[0], at, &[parse_statement(&before)]);
+            let before_it = [parse_statement(&before)];
+            let got = corrected(&case[0], at, &before_it).map(|(text, _)| text);
             assert_eq!(got.unwrap_or_default(), expected, "{before:?} + {:?}", case[0]);
         }
     }
@@ -218,7 +272,8 @@ mod tests {
         ];
         let before = before.map(parse_statement);
         let sentence = "actually the repair man comes on friday, not thursday";
-        let got = corrected(sentence, at, &before).unwrap_or_default();
+        let (got, of) = corrected(sentence, at, &before).unwrap();
+        assert_eq!(of, &before[0]);
         assert!(
             got.starts_with("The washing machine") && got.contains("on 4 December 2026"),
             "{got}"

@@ -129,7 +129,7 @@ pub fn is_participle(lower: &str) -> bool {
 
 /// A participle that is not a past tense and seldom an adjective: "been", "gone".
 pub(super) fn is_only_participle(lower: &str) -> bool {
-    matches!(lower, "got" | "had")
+    matches!(lower, "got" | "had" | "decided" | "agreed" | "chosen")
         || (IRREGULARS.participle.contains(lower) && !IRREGULARS.past.contains(lower))
             && !matches!(lower, "broken" | "frozen" | "born" | "torn" | "drunk" | "come" | "run")
 }
@@ -211,7 +211,7 @@ pub(super) fn stem(word: &str) -> String {
 }
 
 /// Stems of the words that carry meaning, in order.
-pub(super) fn content_stems(text: &str) -> Vec<String> {
+pub fn content_stems(text: &str) -> Vec<String> {
     words(text).filter(|w| !STOP.has(w.to_lowercase().as_str())).map(stem).collect()
 }
 

@@ -34,7 +34,7 @@ const JOINED_WORDS_MAX: usize = 13;
 /// The statements that are worth remembering, each made short. `lines` are the messages they come from.
 pub fn memorable(statements: &[Statement], lines: &[Utterance]) -> Vec<Statement> {
     let mut kept = Vec::new();
-    for of_one in statements.chunk_by(|a, b| a.messages == b.messages) {
+    for of_one in statements.chunk_by(|a, b| a.messages.first() == b.messages.first()) {
         match lines.iter().find(|line| of_one[0].messages.first() == Some(&line.message)) {
             Some(line) => kept.extend(of_message(of_one, line)),
             None => kept.extend_from_slice(of_one),

@@ -61,7 +61,7 @@ use jiff::civil::DateTime;
 use crate::memory::{MessageId, Origin, Role};
 
 pub use about::{About, Names, Plan};
-pub use advice::{Heeded, asks_advice, heeded};
+pub use advice::{Heeded, asks_advice, asks_to_take_medicine, heeded};
 pub use answer::{HEDGE, answer, answer_by};
 pub use attributes::parse_statement;
 pub use boundary::changes_topic;
@@ -73,7 +73,7 @@ pub use grounded::{Ungrounded, grounded};
 pub use instructing::instructs;
 pub use intent::{asks_to_write, intent, only_requests};
 pub use judge::judge;
-pub use lexicon::capitalise;
+pub use lexicon::{capitalise, content_stems};
 pub use memorable::memorable;
 pub use names::user_name;
 pub use planning::{
@@ -85,7 +85,7 @@ pub use retelling::{as_fact, asked_by, in_own_words, is_of_speaker, retold};
 pub use second_person::{acknowledge, is_acknowledgement, said_to, to_second_person};
 pub use sentences::sentences;
 pub use small_talk::{asks_assistant, spelled_out, with_feeling};
-pub use statements::{says_something, statements};
+pub use statements::{says_something, statements, statements_after, tells_something};
 pub use titles::{narrative, theme_name, title};
 pub use wants::{Wants, asks_of_kin, asks_what_is_known, asks_who, no_small_talk, wants};
 

@@ -20,7 +20,7 @@ use super::planning::asked_to_remind;
 use super::repairs::{name_the_nameless, restore_subject, strip_vocative, trim_end};
 use super::words::{Sentence, Token, join, tokens};
 use super::{Statement, Utterance, dates, fragments, intent, openings, sentences, small_talk};
-use crate::memory::{Role, plain_text};
+use crate::memory::{MessageId, Role, plain_text};
 
 static ABOUT_THE_CONVERSATION: Patterns = Patterns::new("about the conversation");
 static CAPITALS_TO_LOWER: Words = Words::new("capitals to lower");
@@ -35,28 +35,42 @@ const STATEMENTS_MAX: usize = 64;
 /// Only this much of a message is read.
 const MESSAGE_BYTES_MAX: usize = 64 << 10;
 
+/// A correction may be of one of so many statements before it.
+const N_BEFORE: usize = 32;
+
 /// A continuation ("It was wonderful.") joins the sentence before it up to this length.
 const JOINED_CHARS_MAX: usize = 280;
 
 /// The statements of a run of messages, in order.
 pub fn statements(utterances: &[Utterance]) -> Vec<Statement> {
-    run(utterances).0
+    run(&[], utterances).0
+}
+
+/// Those of a run of messages that may speak of what was said `earlier`, or correct it.
+pub fn statements_after(earlier: &[Utterance], utterances: &[Utterance]) -> Vec<Statement> {
+    run(earlier, utterances).0
 }
 
 /// Whether a message is worth storing: a statement can be made of it, by itself or together with what was
 /// said before ("He loves playing fetch").
 pub fn says_something(utterance: &Utterance) -> bool {
-    let (statements, n_loose) = run(std::slice::from_ref(utterance));
+    let (statements, n_loose) = run(&[], std::slice::from_ref(utterance));
     !statements.is_empty() || n_loose > 0
 }
 
 /// The statements, and how many more sentences lack only what a pronoun in them means.
-fn run(utterances: &[Utterance]) -> (Vec<Statement>, usize) {
-    let mut n_loose = 0;
+fn run(earlier: &[Utterance], utterances: &[Utterance]) -> (Vec<Statement>, usize) {
+    let (mut n_loose, mut own) = (0, None);
     let mut out: Vec<Statement> = Vec::new();
     let mut seen = HashSet::new();
     let mut memory: HashMap<&str, (Antecedents, DateTime)> = HashMap::new();
-    for utterance in utterances.iter().filter(|u| is_a_person(u)) {
+    let all = earlier.iter().chain(utterances).enumerate();
+    for (index, utterance) in all.filter(|(_, u)| is_a_person(u)) {
+        // What was said earlier may be told again.
+        if index >= earlier.len() && own.is_none() {
+            (n_loose, own) = (0, Some(out.len()));
+            seen.clear();
+        }
         let (antecedents, last) = memory
             .entry(&utterance.speaker)
             .or_insert_with(|| (Antecedents::default(), utterance.at));
@@ -65,13 +79,13 @@ fn run(utterances: &[Utterance]) -> (Vec<Statement>, usize) {
         }
         *last = utterance.at;
         let mut message = Message::new(utterance, antecedents);
-        message.before = out.iter().rev().take(8).rev().cloned().collect();
+        message.before = out.iter().rev().take(N_BEFORE).rev().cloned().collect();
         message.read();
         n_loose += message.n_loose;
         let made = message.made.into_iter().take(STATEMENTS_MAX);
         out.extend(made.filter(|statement| seen.insert(statement.text.to_lowercase())));
     }
-    (out, n_loose)
+    (own.map_or_else(Vec::new, |own| out.split_off(own)), n_loose)
 }
 
 /// The assistant's words are nobody's memories.
@@ -106,6 +120,8 @@ struct Message<'a> {
     parties: Parties<'a>,
     antecedents: &'a mut Antecedents,
     made: Vec<Statement>,
+    /// Where a clause was said: this message, and those that tell whom its pronoun means.
+    messages: Vec<MessageId>,
     /// The latest statements of the messages before this one.
     before: Vec<Statement>,
     /// The statement that a continuation ("It was wonderful.") may join.
@@ -118,13 +134,13 @@ impl<'a> Message<'a> {
     fn new(utterance: &'a Utterance, antecedents: &'a mut Antecedents) -> Self {
         let parties =
             Parties { speaker: &utterance.speaker, addressee: utterance.addressee.as_deref() };
-        let (made, before) = (Vec::new(), Vec::new());
-        Self { utterance, parties, antecedents, made, before, previous: None, n_loose: 0 }
+        let (made, before, messages) = (Vec::new(), Vec::new(), vec![utterance.message]);
+        Self { utterance, parties, antecedents, made, messages, before, previous: None, n_loose: 0 }
     }
 
     fn add(&mut self, text: &str) {
         let statement = parse_statement(text);
-        self.made.push(Statement { messages: vec![self.utterance.message], ..statement });
+        self.made.push(Statement { messages: self.messages.clone(), ..statement });
     }
 
     fn read(&mut self) {
@@ -157,9 +173,18 @@ impl<'a> Message<'a> {
     }
 
     fn read_sentence(&mut self, sentence: &str) {
+        self.messages = vec![self.utterance.message];
         let before = if self.made.is_empty() { &self.before } else { &self.made };
-        if let Some(text) = fragments::corrected(sentence, self.utterance.at, before) {
+        if let Some((text, of)) = fragments::corrected(sentence, self.utterance.at, before) {
+            // What stays of it was said there.
+            self.messages = said_in(self.utterance.message, &of.messages);
             self.add(&text);
+            // "Make that seven, my cousin is coming too"
+            if let Some((_, rest)) =
+                sentence.split_once(", ").filter(|_| fragments::gives_a_value(sentence))
+            {
+                self.read_sentence(rest);
+            }
             return;
         }
         // Without what it corrects it yields no statement.
@@ -213,7 +238,8 @@ impl<'a> Message<'a> {
         {
             return;
         }
-        let clause = self.antecedents.resolve(clause);
+        let (clause, tell) = self.antecedents.resolve(clause);
+        self.messages = said_in(self.utterance.message, tell);
         let Some(third) = person::third_person(&clause, self.parties) else { return };
         let text = finish(&join(&third), self.utterance);
         // "I'm Ana", said by Ana.
@@ -227,7 +253,7 @@ impl<'a> Message<'a> {
             return;
         }
         let named = third != clause;
-        self.antecedents.note(&text, self.parties);
+        self.antecedents.note(&text, self.parties, &self.messages);
         let first = self.made.len();
         for fact in facts(&text) {
             self.add(&attribute_to_speaker(fact, named, self.utterance));
@@ -257,6 +283,28 @@ impl<'a> Message<'a> {
             self.n_loose += 1;
         }
     }
+}
+
+/// A message, and others that tell what it means.
+fn said_in(message: MessageId, others: &[MessageId]) -> Vec<MessageId> {
+    let others = others.iter().copied().filter(|other| *other != message);
+    std::iter::once(message).chain(others).collect()
+}
+
+/// Whether a message is more than small talk: the rules find something lasting in it, or a correction.
+pub fn tells_something(text: &str) -> bool {
+    let utterance = Utterance {
+        message: MessageId(0),
+        role: Role::User,
+        speaker: super::THE_USER.to_owned(),
+        addressee: None,
+        text: text.to_owned(),
+        at: DateTime::default(),
+    };
+    let lasts = |s: &Statement| s.attribute.as_deref().is_some_and(|a| a != "name");
+    !text.contains('?')
+        && (fragments::gives_a_value(text) && fragments::may_correct(text)
+            || statements(&[utterance]).iter().any(lasts))
 }
 
 /// "Did you know that I have a dog?" asks nothing.

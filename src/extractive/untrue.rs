@@ -51,7 +51,7 @@ fn denies(later: &Part, earlier: &Part, same_subject: bool) -> bool {
     let bare = |part: &Part| -> HashSet<String> {
         let empty = [
             "anymor", "longer", "stop", "quit", "long", "ani", "more", "not", "never", "now",
-            "again", "actual", "all", "no", "also", "after", "turn", "out", "can", "do",
+            "again", "actual", "all", "no", "also", "after", "turn", "out", "can", "do", "go",
         ];
         part.stems
             .iter()

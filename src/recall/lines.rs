@@ -67,6 +67,7 @@ pub(super) fn of_coarse(coarse: &Coarse, user: &str) -> String {
         }
     }
     let mut messages: Vec<&Message> = coarse.messages.iter().map(|m| &m.unit).collect();
+    messages.retain(|m| !coarse.outdated.contains(&m.id));
     messages.sort_by_key(|m| (m.created_at.timestamp, m.id));
     for message in messages {
         block += &of_message(message, user, coarse.mark(coarse.message_origins.get(&message.id)));

@@ -54,6 +54,7 @@ impl Pipeline<'_> {
         let encoder = self.setup.encoder.filter(|_| for_model);
         // How things were, older words tell as well.
         if !self.setup.traits.past {
+            coarse.note_outdated(semantics);
             coarse.drop_planted(self.setup.user, encoder);
         }
         Ok(coarse)

@@ -26,6 +26,8 @@ pub(super) struct Coarse {
     pub message_origins: HashMap<MessageId, Origin>,
     /// Messages that the reader must not see.
     pub hidden: BTreeSet<MessageId>,
+    /// Messages that only the rules read, which compare them with what was said later.
+    pub outdated: BTreeSet<MessageId>,
 }
 
 impl Coarse {
@@ -42,6 +44,20 @@ impl Coarse {
     fn has_above(&self, origin: Origin) -> bool {
         let mut all = self.fact_origins.values().chain(self.message_origins.values());
         all.any(|other| other.prevails(origin))
+    }
+
+    /// Notes the messages of which nothing holds any more: beside the facts that tell so, a small reader would take them for
+    /// what is.
+    pub(super) fn note_outdated(&mut self, semantics: &[Scored<Semantic>]) {
+        let is_outdated = |id: &MessageId| {
+            let of_it = semantics.iter().map(|s| &s.unit).filter(|s| s.messages.contains(id));
+            let (gone, held): (Vec<_>, Vec<_>) = of_it.partition(|s| s.superseded_by.is_some());
+            let words = |facts: &[&Semantic]| -> BTreeSet<String> {
+                facts.iter().flat_map(|s| extractive::content_stems(&s.content)).collect()
+            };
+            !gone.is_empty() && words(&held).is_subset(&words(&gone))
+        };
+        self.outdated = self.messages.iter().map(|m| m.unit.id).filter(is_outdated).collect();
     }
 
     /// Leaves out what others wrote to instruct a reader, and what contradicts what the person said here before: a small

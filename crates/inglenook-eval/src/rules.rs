@@ -77,7 +77,7 @@ pub(super) fn relation(
 
 pub(super) fn extract(item: &ExtractionItem, cancel: &Cancel) -> Result<Compared, EvalError> {
     let message = utterance(&item.speaker, &item.text, at_noon(item.date));
-    let found = Extractive.statements(&[message], cancel)?;
+    let found = Extractive.statements(&[], &[message], cancel)?;
     let facts: Vec<String> = found.into_iter().map(|statement| statement.text).collect();
     Ok(Compared::with(&joined(&facts), [joined(&item.answer)].iter()))
 }

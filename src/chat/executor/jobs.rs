@@ -56,6 +56,7 @@ impl Job {
                     || extractive::asks_advice(question)
                         && extractive::is_of_speaker(question)
                     || extractive::asks_if_possible(question)
+                    || policy::cautions(&self.profile, question)
                     || self.profile.starter
                         && extractive::intent(question) == Intent::Question
                         && !extractive::asks_assistant(question);
@@ -73,7 +74,9 @@ impl Job {
                     } else {
                         knows_them || !look && asks
                     };
-                    let for_model = for_model && !policy::reminds(&self.profile, question);
+                    let for_model = for_model
+                        && !policy::reminds(&self.profile, question)
+                        && !policy::cautions(&self.profile, question);
                     let mut report = |text| send(Input::Tell(Update::Progress(text)));
                     self.recall(for_model, look, is_private, &mut report)
                 }
@@ -223,12 +226,14 @@ impl Job {
                 let reads = evidence.context.is_some();
                 let likeliest = candidates.iter().filter_map(|c| c.answers).reduce(f64::max);
                 let mut data = lock(&self.data);
+                data.reads_recalled = reads;
                 data.recall_seconds = since.elapsed().as_secs_f64();
                 let has_none = look && likeliest.is_some_and(|p| p < ANSWERS_MIN_LOOKING);
-                if has_none && !policy::reminds(&self.profile, question) {
+                let needs_none = policy::reminds(&self.profile, question)
+                    || policy::cautions(&self.profile, question);
+                if has_none && !needs_none {
                     return TurnEvent::Recalled { quote: None, reads: false, is_private };
                 }
-                data.reads_recalled = reads;
                 data.sources.clone_from(&candidates);
                 data.sureness = likeliest.filter(|_| reads).map(Sureness::of_reading);
                 data.recent = recent;

@@ -52,6 +52,23 @@ fn a_pronoun_may_point_to_the_message_before() {
 }
 
 #[test]
+fn what_was_said_earlier_tells_what_is_meant_and_is_a_source() {
+    let at = |id, text| Utterance { message: MessageId(id), ..said("Ana", None, text) };
+    let told = "My grandmother Edith is 87 and the wedding is on 6 June.";
+    let earlier = [at(1, told), at(2, "It rains.")];
+    for (text, expected) in [
+        ("She is already 88.", "Edith is already 88"),
+        ("sorry, it's the 13th of June", "The wedding is on 13 June 2027"),
+    ] {
+        let got = statements_after(&earlier, &[at(3, text)]);
+        let got: Vec<_> = got.iter().map(|s| (s.text.as_str(), &s.messages[..])).collect();
+        assert_eq!(got, [(expected, &[MessageId(3), MessageId(1)][..])]);
+    }
+    // What is told again is told.
+    assert_eq!(statements_after(&earlier, &[at(3, told)]), super::statements(&[at(3, told)]));
+}
+
+#[test]
 fn a_pronoun_points_to_whoever_was_named_last() {
     let first = said("Ana", None, "My partner Jonas is a luthier, he builds violins.");
     let second = "We have a greyhound called Pixel. She's afraid of thunder.";

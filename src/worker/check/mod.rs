@@ -151,7 +151,7 @@ impl Examiner<'_> {
                 Ok(found.map(|store| f64::from(store == item.store)))
             }
             Item::Told(item) => self.each(|writer| {
-                let facts = writer.statements(&[ana(&item.text)], self.cancel)?;
+                let facts = writer.statements(&[], &[ana(&item.text)], self.cancel)?;
                 let texts: Vec<String> = facts.into_iter().map(|f| f.text).collect();
                 Ok(f1(&texts, &item.facts))
             }),

@@ -51,7 +51,7 @@ impl StepContext {
         let draft = Message::unkept(session, Role::User, text, now);
         let name = known_name.or_else(|| learned_name(std::slice::from_ref(&draft)));
         let lines = utterances(std::slice::from_ref(&draft), name.as_deref());
-        let mut statements = Extractive.statements(&lines, &cancel)?;
+        let mut statements = Extractive.statements(&[], &lines, &cancel)?;
         if statements.is_empty() {
             statements.push(Statement {
                 text: text.to_owned(),
@@ -71,7 +71,7 @@ impl StepContext {
         }
         let told_text = format!("{}. {}", told.title, told.content);
         let vectors = self.embed(&[text, &told_text], &cancel)?;
-        let mut facts = new_facts(statements, std::slice::from_ref(&draft));
+        let mut facts = new_facts(statements, &[], std::slice::from_ref(&draft));
         let texts: Vec<&str> = facts.iter().map(|f| f.content.as_str()).collect();
         let fact_vectors = self.embed(&texts, &cancel)?;
         self.commit_with_cache(move |tx, cache| {

@@ -8,6 +8,9 @@ use crate::memory::{EpisodeId, Message, MessageId, Origin, SemanticId, plain_tex
 use crate::store::{Job, NewSemantic, StoreError, WriteTx};
 use crate::worker::step_context::{StepContext, StepError, found};
 
+/// Messages before an episode that a correction or a pronoun in it may be of.
+const N_EARLIER: usize = 24;
+
 impl StepContext {
     /// Routes messages, extracts facts and attaches them: one commit with the job's completion.
     pub(in crate::worker) fn semantics(
@@ -22,10 +25,18 @@ impl StepContext {
                 ids.extend(episode.messages);
             }
             let written = r.has_written_facts(episode)?;
-            let origins = r.message_origins(ids.iter().copied())?;
-            Ok((r.messages_by_id(&ids)?, r.user_name()?, written, origins))
+            let messages = r.messages_by_id(&ids)?;
+            let mut earlier = Vec::new();
+            if let Some(first) = messages.first() {
+                earlier = r.messages(first.session)?;
+                earlier.retain(|m| m.id < first.id);
+                earlier.drain(..earlier.len().saturating_sub(N_EARLIER));
+            }
+            let all = earlier.iter().chain(&messages).map(|m| m.id);
+            let origins = r.message_origins(all)?;
+            Ok((messages, earlier, r.user_name()?, written, origins))
         });
-        let Some((messages, known_name, written, origins)) = found(read)? else {
+        let Some((messages, earlier, known_name, written, origins)) = found(read)? else {
             return self.finish(job);
         };
         if written {
@@ -33,14 +44,17 @@ impl StepContext {
         }
         let name = known_name.or_else(|| learned_name(&messages));
         let mut lines = utterances(&messages, name.as_deref());
+        let mut said_earlier = utterances(&earlier, name.as_deref());
         // Of what others wrote, nothing that tells its reader what to answer; a name may do so, too.
         let is_person = |id: &MessageId| origins.get(id) == Some(&Origin::Person);
-        lines.retain(|line| {
-            let mut texts = [&line.text, &line.speaker].into_iter().chain(&line.addressee);
-            is_person(&line.message) || !texts.any(|text| extractive::instructs(text))
-        });
-        let statements = self.writers()?.semantics.statements(&lines, cancel)?;
-        let mut facts = new_facts(statements, &messages);
+        for lines in [&mut lines, &mut said_earlier] {
+            lines.retain(|line| {
+                let mut texts = [&line.text, &line.speaker].into_iter().chain(&line.addressee);
+                is_person(&line.message) || !texts.any(|text| extractive::instructs(text))
+            });
+        }
+        let statements = self.writers()?.semantics.statements(&said_earlier, &lines, cancel)?;
+        let mut facts = new_facts(statements, &earlier, &messages);
         let refused = self
             .store
             .read(|r| facts.iter().map(|fact| r.is_refused(fact)).collect::<Result<Vec<_>, _>>())?;
@@ -78,13 +92,18 @@ impl StepContext {
     }
 }
 
-/// Statements as rows to insert. A fact stated twice in an episode is one row with both messages.
-pub(super) fn new_facts(statements: Vec<Statement>, messages: &[Message]) -> Vec<NewSemantic> {
+/// Statements of an episode's messages, and of some `earlier` ones that they correct, as rows to insert. A fact stated
+/// twice is one row with both messages.
+pub(super) fn new_facts(
+    statements: Vec<Statement>,
+    earlier: &[Message],
+    messages: &[Message],
+) -> Vec<NewSemantic> {
     let mut facts: Vec<NewSemantic> = Vec::new();
     for statement in statements {
         let content = plain_text(&statement.text).trim().to_owned();
         let mut sources: Vec<_> =
-            messages.iter().filter(|m| statement.messages.contains(&m.id)).collect();
+            earlier.iter().chain(messages).filter(|m| statement.messages.contains(&m.id)).collect();
         if sources.is_empty() {
             sources = messages.iter().collect();
         }

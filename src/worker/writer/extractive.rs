@@ -28,10 +28,15 @@ impl Writer for Extractive {
         })
     }
 
-    fn statements(&self, lines: &[Utterance], _: &Cancel) -> Result<Vec<Statement>, ModelError> {
+    fn statements(
+        &self,
+        earlier: &[Utterance],
+        lines: &[Utterance],
+        _: &Cancel,
+    ) -> Result<Vec<Statement>, ModelError> {
         let stored: Vec<Utterance> =
             lines.iter().filter(|line| extractive::says_something(line)).cloned().collect();
-        Ok(extractive::memorable(&extractive::statements(&stored), &stored))
+        Ok(extractive::memorable(&extractive::statements_after(earlier, &stored), &stored))
     }
 
     fn theme_name(&self, facts: &[&str], _: &Cancel) -> Result<String, ModelError> {

@@ -392,6 +392,7 @@ impl Writer for Generative {
 
     fn statements(
         &self,
+        earlier: &[Utterance],
         utterances: &[Utterance],
         cancel: &Cancel,
     ) -> Result<Vec<Statement>, ModelError> {
@@ -417,13 +418,13 @@ impl Writer for Generative {
         }
         let noted = self.draft_facts(&lines, first.at, &about, cancel)?;
         let Some((facts, problems)) = noted else {
-            return Extractive.statements(&stored, cancel);
+            return Extractive.statements(earlier, &stored, cancel);
         };
         let n_given = facts.len();
         let grounded = facts.into_iter().filter(|fact| is_grounded(fact, &stored)).collect();
         let kept = self.likelier(grounded, &lines, first.at, &about, cancel)?;
         if kept.is_empty() && (n_given > 0 || !problems.is_empty()) {
-            return Extractive.statements(&stored, cancel);
+            return Extractive.statements(earlier, &stored, cancel);
         }
         Ok(kept
             .into_iter()

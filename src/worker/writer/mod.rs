@@ -42,12 +42,14 @@ pub trait Writer: Send + Sync {
     /// If the model fails, or `cancel` was set.
     fn episode(&self, lines: &[Utterance], cancel: &Cancel) -> Result<EpisodeDraft, ModelError>;
 
-    /// The lasting facts in an episode's messages, after the router has dropped small talk.
+    /// The lasting facts in an episode's messages, after the router has dropped small talk. They may speak of
+    /// what was said `earlier`, or correct it.
     ///
     /// # Errors
     /// If the model fails, or `cancel` was set.
     fn statements(
         &self,
+        earlier: &[Utterance],
         lines: &[Utterance],
         cancel: &Cancel,
     ) -> Result<Vec<Statement>, ModelError>;

@@ -23,7 +23,7 @@ fn a_fact_that_is_likelier_without_its_message_is_refused() {
         text: "I live in Lund and everybody loves Lund.".into(),
         at: jiff::civil::date(2026, 11, 16).at(9, 0, 0, 0),
     };
-    let facts = writer.statements(&[line], &Cancel::default()).unwrap();
+    let facts = writer.statements(&[], &[line], &Cancel::default()).unwrap();
     let texts: Vec<&str> = facts.iter().map(|fact| fact.text.as_str()).collect();
     assert_eq!(texts, ["Ana lives in Lund."]);
 }

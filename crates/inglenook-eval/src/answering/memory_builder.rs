@@ -106,7 +106,7 @@ pub(super) struct MeteredWriter {
 impl MemoryBuilder<'_> {
     /// The statements in these messages, in the third person, by rules.
     pub(super) fn stated(&self, run: Range<usize>) -> Result<Vec<Unit>, EvalError> {
-        let statements = Extractive.statements(&self.utterances(run), self.cancel)?;
+        let statements = Extractive.statements(&[], &self.utterances(run), self.cancel)?;
         let unit = |statement: Statement| {
             let messages = places(&statement.messages);
             let at = self.conversation.messages[*messages.first()?].at;
