@@ -303,7 +303,7 @@ pub fn tells_something(text: &str) -> bool {
     };
     let lasts = |s: &Statement| s.attribute.as_deref().is_some_and(|a| a != "name");
     !text.contains('?')
-        && (fragments::gives_a_value(text) && fragments::may_correct(text)
+        && (fragments::opens_correction(text) && fragments::may_correct(text)
             || statements(&[utterance]).iter().any(lasts))
 }
 
