@@ -192,6 +192,11 @@ pub fn cautions(profile: &ModelProfile, text: &str) -> bool {
     profile.is_distracted && extractive::asks_to_take_medicine(head(text))
 }
 
+/// Whether only rules read the memories found for it, whatever the model says.
+pub fn is_read_by_rules(profile: &ModelProfile, text: &str) -> bool {
+    reminds(profile, text) || cautions(profile, text)
+}
+
 /// What memory is searched for: the question, and what advice has to heed.
 pub fn sought(question: &str) -> Cow<'_, str> {
     let heeds = is_task(question) || extractive::asks_to_take_medicine(question);

@@ -102,9 +102,8 @@ pub fn quote<'a>(
         }
         _ if reminds => remind()?,
         _ if cautions => {
-            let besides = remind();
-            let text = besides.as_ref().map_or("", |besides| &besides.text);
-            let cited = besides.as_ref().map(|besides| besides.cited.clone()).unwrap_or_default();
+            let besides = remind().map(|besides| (besides.text, besides.cited));
+            let (text, cited) = besides.unwrap_or_default();
             ExtractiveAnswer { text: format!("{CAUTION}{text}"), cited, sure: true }
         }
         answer => answer?,

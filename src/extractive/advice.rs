@@ -12,10 +12,10 @@ use super::sentences::sentences;
 
 static ADVICE: Patterns = Patterns::new("advice");
 static ASKS_TO_EAT: Patterns = Patterns::new("asks to eat");
+static ASKS_TO_TAKE: Patterns = Patterns::new("asks to take medicine");
 static DENIES: Words = Words::new("denies a food");
 static FOOD: Words = Words::new("food");
 static KINDS_OF_FOOD: Pairs = Pairs::new("kinds of food");
-static ASKS_TO_TAKE: Patterns = Patterns::new("asks to take medicine");
 static MEDICINES: Words = Words::new("medicines");
 static MEDICINE_ENDINGS: Words = Words::new("medicine endings");
 static MAY_NOT_EAT: Patterns = Patterns::new("may not eat");
@@ -121,24 +121,19 @@ fn told_of<'a>(
     person: Option<&str>,
     is_sought: &dyn Fn(&Statement) -> bool,
 ) -> Vec<&'a Evidence> {
+    // "Can my son have …", "Can he have …": whoever that is.
+    let lower: Vec<String> = lexicon::words(&asked.text).map(str::to_lowercase).collect();
+    let points =
+        lower.iter().any(|w| matches!(&**w, "he" | "she" | "him" | "her" | "they" | "them"));
+    let kin: Vec<&String> = lower.iter().filter(|word| is_creature(word)).collect();
     let is_asked_about = |e: &&Evidence| {
         let subject = e.statement.subject.as_deref().unwrap_or_default();
         let words: Vec<String> = lexicon::words(subject).map(str::to_lowercase).collect();
-        let names = |name: &String| words.contains(name);
         if !asked.names.is_empty() {
-            return asked.names.iter().any(names);
+            return asked.names.iter().any(|name| words.contains(name));
         }
-        // "Can my son have …", "Can he have …": whoever that is.
-        let is_kin = |word: &&str| is_creature(word) && words.iter().any(|w| w == word);
-        let lower: Vec<String> = lexicon::words(&asked.text).map(str::to_lowercase).collect();
-        let lower = lower.iter().map(String::as_str);
-        let points = |word: &str| matches!(word, "he" | "she" | "him" | "her" | "they" | "them");
         let is_own = is_about_person(e, person);
-        if lower.clone().any(points) {
-            !is_own
-        } else {
-            is_own || lower.clone().any(|w| is_kin(&w))
-        }
+        if points { !is_own } else { is_own || kin.iter().any(|word| words.contains(word)) }
     };
     let mut found: Vec<&Evidence> = evidence
         .iter()

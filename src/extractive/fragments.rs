@@ -61,8 +61,9 @@ pub(super) fn corrected<'a>(
         }
         let said = value(sentence, &statement.text, place.is_some() && says_what_is(sentence))?;
         // "the 13th of June"
-        let day = tokens(&said).iter().any(|t| lexicon::is_month_or_weekday(&t.lower))
-            && !tokens(&said)[0].within(&PREPOSITIONS);
+        let of_said = tokens(&said);
+        let day = of_said.iter().any(|t| lexicon::is_month_or_weekday(&t.lower))
+            && !of_said[0].within(&PREPOSITIONS);
         let value = if day { format!("on {said}") } else { said.clone() };
         let value = dates::resolve(&value, at).text;
         // Of a date more than the weekday is wrong.
@@ -92,18 +93,16 @@ fn is_month(word: &str) -> bool {
 
 /// "It's the 5th not the 3rd": the statement, if it has that day, with the other one.
 fn with_day(sentence: &str, wrong: u8, words: &[Token]) -> Option<String> {
-    let days = lexicon::words(sentence).filter_map(|word| nth(&word.to_lowercase()));
-    let right = days.into_iter().find(|&day| day != wrong)?;
+    let days = lexicon::words(sentence).map(|word| (word, nth(&word.to_lowercase())));
+    let (said, right) =
+        days.filter_map(|(word, day)| Some((word, day?))).find(|&(_, day)| day != wrong)?;
     let at = (0..words.len()).find(|&i| {
         nth(words.lower(i)) == Some(wrong)
             || words.lower(i).parse() == Ok(wrong) && is_month(words.lower(i + 1))
     })?;
     let mut words = words.to_vec();
-    let day = if is_month(words.lower(at + 1)) {
-        right.to_string()
-    } else {
-        lexicon::words(sentence).find(|word| nth(&word.to_lowercase()) == Some(right))?.to_owned()
-    };
+    let is_date = is_month(words.lower(at + 1));
+    let day = if is_date { right.to_string() } else { said.to_owned() };
     words[at] = Token::new(day, words[at].space_before);
     // "Thursday 3 December" is another weekday now.
     if at > 0 && words[at - 1].lower.ends_with("day") {

@@ -60,32 +60,31 @@ pub fn says_something(utterance: &Utterance) -> bool {
 
 /// The statements, and how many more sentences lack only what a pronoun in them means.
 fn run(earlier: &[Utterance], utterances: &[Utterance]) -> (Vec<Statement>, usize) {
-    let (mut n_loose, mut own) = (0, None);
+    let (mut n_loose, mut own) = (0, 0);
     let mut out: Vec<Statement> = Vec::new();
     let mut seen = HashSet::new();
     let mut memory: HashMap<&str, (Antecedents, DateTime)> = HashMap::new();
-    let all = earlier.iter().chain(utterances).enumerate();
-    for (index, utterance) in all.filter(|(_, u)| is_a_person(u)) {
+    for part in [earlier, utterances] {
         // What was said earlier may be told again.
-        if index >= earlier.len() && own.is_none() {
-            (n_loose, own) = (0, Some(out.len()));
-            seen.clear();
+        (n_loose, own) = (0, out.len());
+        seen.clear();
+        for utterance in part.iter().filter(|u| is_a_person(u)) {
+            let (antecedents, last) = memory
+                .entry(&utterance.speaker)
+                .or_insert_with(|| (Antecedents::default(), utterance.at));
+            if utterance.at.duration_since(*last).as_mins() > 30 {
+                *antecedents = Antecedents::default();
+            }
+            *last = utterance.at;
+            let before = &out[out.len().saturating_sub(N_BEFORE)..];
+            let mut message = Message::new(utterance, antecedents, before);
+            message.read();
+            n_loose += message.n_loose;
+            let made = message.made.into_iter().take(STATEMENTS_MAX);
+            out.extend(made.filter(|statement| seen.insert(statement.text.to_lowercase())));
         }
-        let (antecedents, last) = memory
-            .entry(&utterance.speaker)
-            .or_insert_with(|| (Antecedents::default(), utterance.at));
-        if utterance.at.duration_since(*last).as_mins() > 30 {
-            *antecedents = Antecedents::default();
-        }
-        *last = utterance.at;
-        let mut message = Message::new(utterance, antecedents);
-        message.before = out.iter().rev().take(N_BEFORE).rev().cloned().collect();
-        message.read();
-        n_loose += message.n_loose;
-        let made = message.made.into_iter().take(STATEMENTS_MAX);
-        out.extend(made.filter(|statement| seen.insert(statement.text.to_lowercase())));
     }
-    (own.map_or_else(Vec::new, |own| out.split_off(own)), n_loose)
+    (out.split_off(own), n_loose)
 }
 
 /// The assistant's words are nobody's memories.
@@ -123,7 +122,7 @@ struct Message<'a> {
     /// Where a clause was said: this message, and those that tell whom its pronoun means.
     messages: Vec<MessageId>,
     /// The latest statements of the messages before this one.
-    before: Vec<Statement>,
+    before: &'a [Statement],
     /// The statement that a continuation ("It was wonderful.") may join.
     previous: Option<usize>,
     /// Sentences dropped only because a pronoun in them is not resolved.
@@ -131,10 +130,14 @@ struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    fn new(utterance: &'a Utterance, antecedents: &'a mut Antecedents) -> Self {
+    fn new(
+        utterance: &'a Utterance,
+        antecedents: &'a mut Antecedents,
+        before: &'a [Statement],
+    ) -> Self {
         let parties =
             Parties { speaker: &utterance.speaker, addressee: utterance.addressee.as_deref() };
-        let (made, before, messages) = (Vec::new(), Vec::new(), vec![utterance.message]);
+        let (made, messages) = (Vec::new(), vec![utterance.message]);
         Self { utterance, parties, antecedents, made, messages, before, previous: None, n_loose: 0 }
     }
 
@@ -174,7 +177,7 @@ impl<'a> Message<'a> {
 
     fn read_sentence(&mut self, sentence: &str) {
         self.messages = vec![self.utterance.message];
-        let before = if self.made.is_empty() { &self.before } else { &self.made };
+        let before = if self.made.is_empty() { self.before } else { &self.made };
         if let Some((text, of)) = fragments::corrected(sentence, self.utterance.at, before) {
             // What stays of it was said there.
             self.messages = said_in(self.utterance.message, &of.messages);

@@ -92,6 +92,17 @@ impl Reader<'_> {
         self.all(&format!("{MESSAGE} WHERE session = ?1 ORDER BY id"), [session.0], message)
     }
 
+    /// The last `n` messages of a session before one of its messages, oldest first.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
+    pub fn messages_leading_to(&self, message: &Message, n: u32) -> Result<Vec<Message>> {
+        let sql = format!("{MESSAGE} WHERE session = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3");
+        let mut before = self.all(&sql, (message.session.0, message.id.0, n), self::message)?;
+        before.reverse();
+        Ok(before)
+    }
+
     /// The messages from before a time (milliseconds since the Unix epoch), oldest first.
     ///
     /// # Errors

@@ -74,9 +74,7 @@ impl Job {
                     } else {
                         knows_them || !look && asks
                     };
-                    let for_model = for_model
-                        && !policy::reminds(&self.profile, question)
-                        && !policy::cautions(&self.profile, question);
+                    let for_model = for_model && !policy::is_read_by_rules(&self.profile, question);
                     let mut report = |text| send(Input::Tell(Update::Progress(text)));
                     self.recall(for_model, look, is_private, &mut report)
                 }
@@ -226,14 +224,12 @@ impl Job {
                 let reads = evidence.context.is_some();
                 let likeliest = candidates.iter().filter_map(|c| c.answers).reduce(f64::max);
                 let mut data = lock(&self.data);
-                data.reads_recalled = reads;
                 data.recall_seconds = since.elapsed().as_secs_f64();
                 let has_none = look && likeliest.is_some_and(|p| p < ANSWERS_MIN_LOOKING);
-                let needs_none = policy::reminds(&self.profile, question)
-                    || policy::cautions(&self.profile, question);
-                if has_none && !needs_none {
+                if has_none && !policy::is_read_by_rules(&self.profile, question) {
                     return TurnEvent::Recalled { quote: None, reads: false, is_private };
                 }
+                data.reads_recalled = reads;
                 data.sources.clone_from(&candidates);
                 data.sureness = likeliest.filter(|_| reads).map(Sureness::of_reading);
                 data.recent = recent;

@@ -9,7 +9,7 @@ use crate::store::{Job, NewSemantic, StoreError, WriteTx};
 use crate::worker::step_context::{StepContext, StepError, found};
 
 /// Messages before an episode that a correction or a pronoun in it may be of.
-const N_EARLIER: usize = 24;
+const N_EARLIER: u32 = 24;
 
 impl StepContext {
     /// Routes messages, extracts facts and attaches them: one commit with the job's completion.
@@ -26,12 +26,8 @@ impl StepContext {
             }
             let written = r.has_written_facts(episode)?;
             let messages = r.messages_by_id(&ids)?;
-            let mut earlier = Vec::new();
-            if let Some(first) = messages.first() {
-                earlier = r.messages(first.session)?;
-                earlier.retain(|m| m.id < first.id);
-                earlier.drain(..earlier.len().saturating_sub(N_EARLIER));
-            }
+            let earlier = messages.first().map(|first| r.messages_leading_to(first, N_EARLIER));
+            let earlier = earlier.transpose()?.unwrap_or_default();
             let all = earlier.iter().chain(&messages).map(|m| m.id);
             let origins = r.message_origins(all)?;
             Ok((messages, earlier, r.user_name()?, written, origins))
