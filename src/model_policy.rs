@@ -49,12 +49,8 @@ pub fn changed(
     earlier: &str,
     later: &[&str],
 ) -> Vec<f64> {
-    // `changes`: the index of the head's label for a change. A failure is no reason not to answer.
-    let read = |head: &str, changes: usize, earlier: &str, later: &[&str]| -> Option<Vec<f64>> {
-        let pairs: Vec<[&str; 2]> = later.iter().map(|&later| [earlier, later]).collect();
-        let pairs: Vec<&[&str]> = pairs.iter().map(<[_; 2]>::as_slice).collect();
-        let said = encoder?.probabilities(head, &pairs).ok()??;
-        said.iter().map(|odds| odds.get(changes).map(|p| f64::from(*p))).collect()
+    let read = |head: &str, changes: usize, earlier: &str, later: &[&str]| {
+        odds_of(encoder?, head, changes, earlier, later)
     };
     let Some(mut found) = read("line", 1, earlier, later) else { return Vec::new() };
     // What does not change the text does not change its answer.
@@ -69,6 +65,37 @@ pub fn changed(
         found[i] = found[i].min(answer);
     }
     found
+}
+
+/// For each later text, the probabilities in [0, 1] that it changes the earlier one, and the answer that this gives to a
+/// question, as the built-in encoder reads them; empty without it.
+pub fn odds_of_change(
+    encoder: Option<&dyn Reranker>,
+    question: &str,
+    earlier: &str,
+    later: &[&str],
+) -> Vec<[f64; 2]> {
+    let read = || -> Option<Vec<[f64; 2]>> {
+        let of_text = odds_of(encoder?, "line", 1, earlier, later)?;
+        let of_answer = odds_of(encoder?, "answer", 0, &format!("{question} || {earlier}"), later)?;
+        Some(of_text.into_iter().zip(of_answer).map(|(text, answer)| [text, answer]).collect())
+    };
+    read().unwrap_or_default()
+}
+
+/// What a head says of each later text after the earlier one. `changes`: the index of its label for a change. A failure is
+/// no reason not to answer.
+fn odds_of(
+    encoder: &dyn Reranker,
+    head: &str,
+    changes: usize,
+    earlier: &str,
+    later: &[&str],
+) -> Option<Vec<f64>> {
+    let pairs: Vec<[&str; 2]> = later.iter().map(|&later| [earlier, later]).collect();
+    let pairs: Vec<&[&str]> = pairs.iter().map(<[_; 2]>::as_slice).collect();
+    let said = encoder.probabilities(head, &pairs).ok()??;
+    said.iter().map(|odds| odds.get(changes).map(|p| f64::from(*p))).collect()
 }
 
 /// How a model and the rules did one step on the same items.

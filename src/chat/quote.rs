@@ -1,12 +1,12 @@
 //! Answers that rules make of evidence, and how sure they are (pure, but for what an encoder reads).
 
-use crate::chat::policy::{ModelProfile, cautions, head, reminds};
+use crate::chat::policy::{ModelProfile, NOTHING_FOUND, cautions, head, reminds};
 use crate::chat::sureness::Sureness;
 use crate::extractive::{self, Candidate, ExtractiveAnswer, HEDGE};
 use crate::interfaces::Reranker;
 use crate::memory::relevance::Relevance;
 use crate::memory::{Message, MessageId, Moment, Origin, Role, Semantic};
-use crate::model_policy::changed;
+use crate::model_policy::{changed, odds_of_change};
 use crate::recall::{Evidence, MessageEvidence, SemanticEvidence, read_cited};
 
 /// An answer made of evidence.
@@ -16,6 +16,17 @@ pub struct Quote {
     pub cited: Cited,
     /// It answers nothing: it stands below what the model says to a task.
     pub reminds: bool,
+}
+
+impl Quote {
+    /// Memory has no answer; below stands what comes nearest.
+    pub fn nothing(nearest: Option<Self>) -> Self {
+        let (below, cited) =
+            nearest.map(|nearest| (nearest.text, nearest.cited)).unwrap_or_default();
+        let recalled = cited.recalled.or_else(|| Some(Vec::new()));
+        let text = NOTHING_FOUND.to_owned() + &below;
+        Self { text, cited: Cited { recalled, ..cited }, reminds: false }
+    }
 }
 
 /// What a reply quotes.
@@ -28,6 +39,27 @@ pub struct Cited {
     pub recalled: Option<Vec<String>>,
     /// How likely it is right, if that was asked.
     pub sureness: Option<Sureness>,
+}
+
+impl Cited {
+    /// By their indices: what was recalled, and behind it the messages of the open chat.
+    fn of(cited: &[usize], recalled: &[Candidate], from_chat: &[MessageId]) -> Self {
+        let here = cited.iter().filter_map(|index| index.checked_sub(recalled.len()));
+        let texts = cited.iter().filter_map(|&index| recalled.get(index)).map(|c| c.text.clone());
+        Self {
+            from_chat: here.filter_map(|index| from_chat.get(index).copied()).collect(),
+            recalled: Some(texts.collect()),
+            sureness: None,
+        }
+    }
+
+    /// Also what this quotes.
+    pub fn add(&mut self, other: &Self) {
+        self.from_chat.extend(&other.from_chat);
+        if let (Some(texts), Some(others)) = (&mut self.recalled, &other.recalled) {
+            texts.extend_from_slice(others);
+        }
+    }
 }
 
 /// In place of what a small model would say about medicines.
@@ -52,18 +84,13 @@ fn said_here(text: &str, at: Moment, speaker: Option<&str>, superseded: bool) ->
     }
 }
 
-/// The answer made of evidence; `None` if nothing answers. `earlier` is the open chat: what was said a minute ago may
-/// not have reached memory yet.
-pub fn quote<'a>(
-    profile: &ModelProfile,
-    question: &str,
-    mut candidates: Vec<Candidate>,
+/// Adds what the person said in the open chat, which may not have reached memory yet, unless it is there; its messages.
+fn add_chat<'a>(
+    candidates: &mut Vec<Candidate>,
     earlier: impl DoubleEndedIterator<Item = &'a Message>,
-    at: Moment,
     user_name: Option<&str>,
-) -> Option<Quote> {
+) -> Vec<MessageId> {
     let name = user_name.unwrap_or(extractive::THE_USER);
-    let n_recalled = candidates.len();
     let mut from = Vec::new();
     for line in earlier.rev().filter(|l| l.role == Role::User).take(N_WINDOW) {
         // Recall may have found it already.
@@ -77,8 +104,75 @@ pub fn quote<'a>(
         candidates.push(said_here(&line.content, line.created_at, Some(name), false));
         from.push(line.id);
     }
+    from
+}
+
+fn told_since(
+    encoder: Option<&dyn Reranker>,
+    question: &str,
+    answer: &ExtractiveAnswer,
+    candidates: &[Candidate],
+    at: Moment,
+    user_name: Option<&str>,
+) -> Option<ExtractiveAnswer> {
+    let odds = |question: &str, earlier: &str, later: &[&str]| {
+        odds_of_change(encoder, question, earlier, later)
+    };
+    extractive::told_since(question, answer, candidates, at.civil(), user_name, &odds)
+}
+
+/// What stands below a model's answer from memory: what was told since and may change it.
+pub fn since<'a>(
+    profile: &ModelProfile,
+    (question, answer): (&str, &str),
+    mut candidates: Vec<Candidate>,
+    earlier: impl DoubleEndedIterator<Item = &'a Message>,
+    at: Moment,
+    user_name: Option<&str>,
+) -> Option<Quote> {
+    let n_recalled = candidates.len();
+    let from = add_chat(&mut candidates, earlier, user_name);
+    let answer = ExtractiveAnswer { text: answer.to_owned(), cited: Vec::new(), sure: false };
+    let encoder = profile.encoder.as_deref();
+    let since = told_since(encoder, head(question), &answer, &candidates, at, user_name)?;
+    let cited = Cited::of(&since.cited, &candidates[..n_recalled], &from);
+    Some(Quote { text: since.text, cited, reminds: false })
+}
+
+/// What stands below the words that nothing answers: what was told that comes nearest.
+pub fn nearest<'a>(
+    profile: &ModelProfile,
+    question: &str,
+    mut candidates: Vec<Candidate>,
+    earlier: impl DoubleEndedIterator<Item = &'a Message>,
+    at: Moment,
+    user_name: Option<&str>,
+) -> Option<Quote> {
+    let n_recalled = candidates.len();
+    let from = add_chat(&mut candidates, earlier, user_name);
+    let odds = |question: &str, earlier: &str, later: &[&str]| {
+        odds_of_change(profile.encoder.as_deref(), question, earlier, later)
+    };
+    let found = extractive::nearest(head(question), &candidates, at.civil(), user_name, &odds)?;
+    let cited = Cited::of(&found.cited, &candidates[..n_recalled], &from);
+    Some(Quote { text: found.text, cited, reminds: false })
+}
+
+/// The answer made of evidence; `None` if nothing answers. `earlier` is the open chat: what was said a minute ago may
+/// not have reached memory yet.
+pub fn quote<'a>(
+    profile: &ModelProfile,
+    question: &str,
+    mut candidates: Vec<Candidate>,
+    earlier: impl DoubleEndedIterator<Item = &'a Message>,
+    at: Moment,
+    user_name: Option<&str>,
+) -> Option<Quote> {
+    let n_recalled = candidates.len();
+    let from = add_chat(&mut candidates, earlier, user_name);
     // "I'm allergic to nuts, can I eat pesto?"
     let told = extractive::told_with(head(question));
+    let name = user_name.unwrap_or(extractive::THE_USER);
     candidates.extend(told.map(|text| said_here(&text, at, Some(name), false)));
     let encoder = profile.encoder.as_deref();
     let changed_by =
@@ -108,20 +202,16 @@ pub fn quote<'a>(
         }
         answer => answer?,
     };
-    let sureness = if reminds || cautions {
-        None
-    } else {
-        sureness(encoder, &mut candidates, &answer, question, user_name)
-    };
-    let mut cited = Cited { from_chat: Vec::new(), recalled: Some(Vec::new()), sureness };
-    for index in answer.cited {
-        if let Some(index) = index.checked_sub(n_recalled) {
-            cited.from_chat.extend(from.get(index).copied());
-        } else {
-            let text = candidates.get(index).map(|c| c.text.clone());
-            cited.recalled.get_or_insert_default().extend(text);
+    let (mut answer, mut sureness_of) = (answer, None);
+    if !reminds && !cautions {
+        sureness_of = sureness(encoder, &mut candidates, &answer, question, user_name);
+        if let Some(since) = told_since(encoder, question, &answer, &candidates, at, user_name) {
+            answer.text += &since.text;
+            answer.cited.extend(since.cited);
         }
     }
+    let cited = Cited::of(&answer.cited, &candidates[..n_recalled], &from);
+    let cited = Cited { sureness: sureness_of, ..cited };
     Some(Quote { text: answer.text, cited, reminds })
 }
 

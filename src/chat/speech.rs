@@ -235,7 +235,7 @@ impl Speech {
             Listener::Memory { question, sources, at, is_task } => {
                 let mut told = without_preface(sentence).to_owned();
                 // Retold, "I don't know" would be the person's.
-                let refuses = Answer.refuses(&told);
+                let refuses = Answer.refuses(&told) || goes_in_circles(&told);
                 if is_of_speaker(&told) {
                     told = asked_by(person, &told);
                 }
@@ -364,6 +364,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_said_to_the_person() {
+        assert_eq!(say(memory(false), &format!("To {}", "his sister's ".repeat(40))).0, "");
         let (said, _) = say(memory(false), "Ana's sister is Lena. Lena moved to Lund.");
         assert_eq!(said, "Your sister is Lena. Lena moved to Lund.");
         assert_eq!(say(memory(false), "On 3 May 2026.").0, "On 3 May 2026.");

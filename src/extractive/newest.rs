@@ -33,7 +33,7 @@ static OF_ATTRIBUTES: Table = Table::new("words of new values");
 const BYTES_MAX: usize = 300;
 
 /// A message or a statement, with what it is compared by.
-struct Said<'a> {
+pub(super) struct Said<'a> {
     candidate: usize,
     raw: bool,
     text: &'a str,
@@ -41,7 +41,7 @@ struct Said<'a> {
 }
 
 impl<'a> Said<'a> {
-    fn new(candidate: usize, raw: bool, text: &'a str) -> Self {
+    pub fn new(candidate: usize, raw: bool, text: &'a str) -> Self {
         Self { candidate, raw, text, stems: stems(text) }
     }
 }
@@ -271,7 +271,7 @@ fn subject_of(clause: &str) -> HashSet<String> {
 }
 
 /// The part of it that the question asks for.
-fn clause_of(asked: &Question, said: &Said<'_>) -> String {
+pub(super) fn clause_of(asked: &Question, said: &Said<'_>) -> String {
     let met = |segment: &str| -> usize {
         let have = stems(segment);
         // The first word says most: "the treasurer of the garden club".
@@ -302,7 +302,7 @@ fn clause_of(asked: &Question, said: &Said<'_>) -> String {
 }
 
 /// `None` if the later message lacks the kind of thing asked for; `Some(false)` if any kind may answer.
-fn fits(asked: &Question, earlier: &str, later: &str) -> Option<bool> {
+pub(super) fn fits(asked: &Question, earlier: &str, later: &str) -> Option<bool> {
     let told = stems(earlier);
     let has = match asked.kind {
         Kind::YesNo => return Some(false),
@@ -412,7 +412,7 @@ fn pieces<'t>(text: &'t str, mark: &str) -> Vec<&'t str> {
     out
 }
 
-fn spaced(text: &str) -> String {
+pub(super) fn spaced(text: &str) -> String {
     let words: Vec<&str> = lexicon::words(text).collect();
     format!(" {} ", words.join(" ").to_lowercase().replace('\u{2019}', "'"))
 }
@@ -435,7 +435,7 @@ pub(super) fn has_mark(text: &str) -> bool {
 }
 
 /// Stems of its words, without names of days and months: two lines may share those by chance.
-fn stems(text: &str) -> HashSet<String> {
+pub(super) fn stems(text: &str) -> HashSet<String> {
     let telling = |w: &&str| {
         let low = w.to_lowercase();
         !low.starts_with("user")

@@ -12,6 +12,7 @@ use super::lexicon::{capitalise, clip_words};
 use super::newest::Sources;
 use super::question::{Question, analyse};
 use super::second_person::{is_acknowledgement, small_you, to_second_person};
+use super::since::{NEAREST, SINCE};
 use super::{Candidate, Changed, ExtractiveAnswer, Intent, dates, intent};
 use crate::memory::{Origin, plain_text};
 
@@ -84,9 +85,10 @@ pub(super) fn quote(
 /// Begins what stands below a reply to a task.
 pub const REMINDER: &str = "\n\nYou told me: ";
 
-/// A reply without its reminder.
+/// A reply without what stands below it.
 pub fn without_reminder(reply: &str) -> &str {
-    reply.rsplit_once(REMINDER).map_or(reply, |(text, _)| text)
+    let before = |text| reply.rsplit_once(text).map(|(before, _)| before);
+    [REMINDER, SINCE, NEAREST].into_iter().find_map(before).unwrap_or(reply)
 }
 
 /// Whether rules made this reply out of what the person said: it tells nothing more.

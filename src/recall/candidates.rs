@@ -175,13 +175,17 @@ impl Candidates {
         self.semantics.is_empty() && self.messages.is_empty()
     }
 
-    /// Leaves out what is less relevant than `bar`; everything, if nothing is as relevant as `best_min`.
-    pub(super) fn drop_below(&mut self, bar: f64, best_min: f64) {
+    /// Leaves out what is less relevant than `bar`; everything, if nothing is as relevant as `best_min`. The best of the
+    /// messages, if that is so.
+    pub(super) fn drop_below(&mut self, bar: f64, best_min: f64) -> Option<Scored<Message>> {
         let facts = self.semantics.iter().map(|s| s.relevance);
         let best = facts.chain(self.messages.iter().map(|m| m.relevance)).fold(0.0, f64::max);
         let bar = if best < best_min { f64::INFINITY } else { bar };
         self.semantics.retain(|s| s.relevance >= bar);
+        let most = |a: &&Scored<Message>, b: &&Scored<Message>| a.relevance.total_cmp(&b.relevance);
+        let nearest = self.messages.iter().max_by(most).filter(|_| bar.is_infinite()).cloned();
         self.messages.retain(|m| m.relevance >= bar);
+        nearest
     }
 
     /// Best first; on a tie, the older.

@@ -84,6 +84,8 @@ pub struct Evidence {
     pub seconds: f64,
     /// Everything that an extractive reader may quote, best first.
     pub candidates: Vec<Candidate>,
+    /// Where nothing is relevant, the message that is most so.
+    pub nearest: Option<(MessageId, Candidate)>,
     /// The block of memories up to its last line; empty if there are none.
     pub block: String,
     /// The whole prompt in the reader's KV cache, with the answer's turn open; `None` if no prompt
@@ -149,7 +151,8 @@ impl Evidence {
     pub fn mentions(&self, ids: &HashSet<AnyId>) -> bool {
         let themes = self.themes.iter().map(|t| AnyId::Theme(t.id));
         let facts = self.semantics.iter().map(|s| AnyId::Semantic(s.id));
-        let messages = self.sources().into_iter().map(AnyId::Message);
+        let messages = self.sources().into_iter().chain(self.nearest.iter().map(|(id, _)| *id));
+        let messages = messages.map(AnyId::Message);
         let episodes = self.episodes.iter().map(|e| AnyId::Episode(e.id));
         themes.chain(facts).chain(messages).chain(episodes).any(|id| ids.contains(&id))
     }

@@ -167,7 +167,7 @@ impl Recall<'_> {
             setup.of(candidates).for_rules(on_progress)
         };
         // Reranking takes longer than everything else; where the rules are sure, it is skipped.
-        let mut found = None;
+        let (mut found, mut nearest) = (None, None);
         if request.rules_first || !request.prompt {
             found = Some(rules(&candidates, on_progress)?);
         }
@@ -180,7 +180,7 @@ impl Recall<'_> {
                 None => false,
             };
             if was_read {
-                candidates.drop_below(self.config.relevance_bar, request.best_min);
+                nearest = candidates.drop_below(self.config.relevance_bar, request.best_min);
                 if !request.prompt && !candidates.is_empty() {
                     candidates.add_unread(self.store, &query)?;
                     candidates.add_successors(self.store, &query)?;
@@ -195,6 +195,12 @@ impl Recall<'_> {
             }
         }
         let mut evidence = found.unwrap_or_default();
+        if let Some(message) = nearest {
+            let origins = self.store.read(|r| r.message_origins([message.unit.id]))?;
+            let judged = (message.relevance, message.answers);
+            let nearest = stage_one::of_message(&message.unit, called, judged, &origins);
+            evidence.nearest = Some((message.unit.id, nearest));
+        }
         evidence.seconds = start.elapsed().as_secs_f64();
         Ok(evidence)
     }

@@ -2,6 +2,7 @@
 //! for a thread (`jobs`).
 
 mod calls;
+mod generating;
 mod jobs;
 mod records;
 
@@ -15,6 +16,7 @@ use crate::chat::machine::{Effect, Event, ReplyJob, TurnId};
 use crate::chat::persona::Persona;
 use crate::chat::policy::{ModelProfile, Reader};
 use crate::chat::prompt;
+use crate::chat::quote::Cited;
 use crate::chat::sampling::SamplingSettings;
 use crate::chat::sureness::Sureness;
 use crate::chat::window;
@@ -135,6 +137,8 @@ struct TurnData {
     reads_recalled: bool,
     /// The texts that an answer may rest on.
     sources: Vec<Candidate>,
+    /// What is quoted below a model's words.
+    below: Option<Cited>,
     /// How likely they hold the answer that a model reads out of them.
     sureness: Option<Sureness>,
     /// What was said last in the chat, as recall was given it.

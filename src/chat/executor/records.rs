@@ -150,6 +150,12 @@ impl Executor {
         };
         let mut evidence = part("evidence")
             .unwrap_or_else(|| json!({"themes": [], "semantics": [], "episodes": []}));
+        let mut cited = cited.clone();
+        // What was found, but not read, the model's reply does not rest on.
+        if !data.reads_recalled {
+            cited.recalled.get_or_insert_default();
+        }
+        data.below.iter().for_each(|below| cited.add(below));
         let from_chat =
             self.chat_store().read(|r| r.messages_by_id(&cited.from_chat)).unwrap_or_default();
         for message in from_chat {
@@ -164,9 +170,7 @@ impl Executor {
         }
         let prompt = data.n_prompt.map_or_else(|| tokens("prompt"), |n| n as u64);
         let generated = data.n_generated as u64;
-        // What was found, but not read, the model's reply does not rest on.
-        let unread = (!data.reads_recalled).then(Vec::new);
-        let quoted = cited.recalled.as_ref().or(unread.as_ref());
+        let quoted = cited.recalled.as_ref();
         let quoted = quoted.map(|texts| quoted_ids(&evidence, texts, &cited.from_chat));
         let sureness = cited.sureness.or(data.sureness.filter(|_| cited.recalled.is_none()));
         json!({

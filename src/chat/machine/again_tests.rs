@@ -139,7 +139,12 @@ fn reminded(said_by_model: &str) -> Vec<String> {
         cited: Cited::default(),
         reminds: true,
     };
-    let recalled = TurnEvent::Recalled { quote: Some(reminder), reads: false, is_private: true };
+    let recalled = TurnEvent::Recalled {
+        quote: Some(reminder),
+        reads: false,
+        is_private: true,
+        nearest: None,
+    };
     let effects = m.handle(Event::Turn(1, recalled));
     assert_eq!(outside(&effects), ["generate after 0 with memories false"]);
     m.handle(text(1, said_by_model));

@@ -136,6 +136,8 @@ pub enum TurnEvent {
         reads: bool,
         /// Only memory can answer, if anything does: a model would make something up.
         is_private: bool,
+        /// What was told that comes nearest, where nothing answers.
+        nearest: Option<Quote>,
     },
     Window(Window),
     /// The question alone is longer than the window.
@@ -162,6 +164,13 @@ pub enum TurnEvent {
     Failed {
         error: String,
     },
+}
+
+impl TurnEvent {
+    /// Recall found nothing.
+    pub fn nothing(is_private: bool) -> Self {
+        Self::Recalled { quote: None, reads: false, is_private, nearest: None }
+    }
 }
 
 /// A reply on disk, and its record in the form of `ask --json`.

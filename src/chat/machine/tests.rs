@@ -58,7 +58,7 @@ fn recalled(turn: TurnId) -> Event {
 
 /// Nothing to quote.
 fn nothing(turn: TurnId, reads: bool, is_private: bool) -> Event {
-    Event::Turn(turn, TurnEvent::Recalled { quote: None, reads, is_private })
+    Event::Turn(turn, TurnEvent::Recalled { quote: None, reads, is_private, nearest: None })
 }
 
 #[test]

@@ -124,17 +124,15 @@ impl Machine {
                 let returned = Effect::Tell(Update::Returned { text: message.text });
                 self.end(vec![returned, notice(Level::Error, text)])
             }
-            (Phase::Recalling { turn, .. }, TurnEvent::Recalled { reads: false, .. })
-                if turn.begun.is_some() =>
+            (Phase::Recalling { turn, .. }, TurnEvent::Recalled { reads, .. })
+                if reads || turn.begun.is_some() =>
             {
-                self.generate(turn, false)
+                self.generate(turn, reads)
             }
-            (Phase::Recalling { turn, .. }, TurnEvent::Recalled { reads: true, .. }) => {
-                self.generate(turn, true)
-            }
-            (Phase::Recalling { turn, .. }, TurnEvent::Recalled { quote, is_private, .. }) => {
-                self.quote(turn, quote, is_private)
-            }
+            (
+                Phase::Recalling { turn, .. },
+                TurnEvent::Recalled { quote, is_private, nearest, .. },
+            ) => self.quote(turn, quote, is_private, nearest),
             (Phase::Recalling { turn, for_model, .. }, TurnEvent::Failed { error }) => {
                 self.recall_failed(turn, for_model, &error)
             }
@@ -316,7 +314,13 @@ impl Machine {
     }
 
     /// Says the quote. What needs no memory, the model answers instead of "nothing found" or a hedged quote.
-    fn quote(&mut self, mut turn: Turn, quote: Option<Quote>, is_private: bool) -> Vec<Effect> {
+    fn quote(
+        &mut self,
+        mut turn: Turn,
+        quote: Option<Quote>,
+        is_private: bool,
+        nearest: Option<Quote>,
+    ) -> Vec<Effect> {
         let is_task = policy::is_task(&turn.question);
         if quote.as_ref().is_some_and(|quote| quote.reminds) {
             turn.reminder = quote;
@@ -333,10 +337,8 @@ impl Machine {
             turn.tools = ToolUse::Required;
             return self.generate(turn, false);
         }
-        let nothing = Cited { recalled: Some(Vec::new()), ..Cited::default() };
-        let (text, cited) = quote
-            .map_or((policy::NOTHING_FOUND.to_owned(), nothing), |quote| (quote.text, quote.cited));
-        self.say(&turn, text, cited)
+        let found = quote.unwrap_or_else(|| Quote::nothing(nearest));
+        self.say(&turn, found.text, found.cited)
     }
 
     fn says_no(&self, question: &str) -> bool {

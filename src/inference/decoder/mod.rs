@@ -8,6 +8,7 @@ mod delta_net;
 mod experts;
 mod load;
 mod per_layer;
+mod pool;
 
 use candle_core::{DType, Device, Result, Tensor};
 
@@ -25,6 +26,7 @@ use convolution::Convolution;
 use delta_net::DeltaNet;
 use experts::{Beside, Experts};
 use per_layer::{OwnInput, PerLayer};
+use pool::in_pool;
 
 type Outcome<T> = std::result::Result<T, ModelError>;
 
@@ -221,7 +223,8 @@ impl Decoder {
         let before = cache.len();
         // All of it on a thread of the pool: a product that starts there has one thread fewer to wake.
         let mut held = Held::One { cache: &mut *cache, branches };
-        let outcome = in_pool(|| self.run(tokens, &mut held, n_wanted, between_layers));
+        let outcome =
+            in_pool(tokens.len(), || self.run(tokens, &mut held, n_wanted, between_layers));
         if outcome.is_err() {
             cache.truncate(before);
         }
@@ -241,7 +244,8 @@ impl Decoder {
     ) -> Outcome<Tensor> {
         self.check_vocabulary(tokens)?;
         let mut held = Held::Each(caches);
-        in_pool(|| self.run(tokens, &mut held, tokens.len(), between_layers)).map_err(backend)
+        let run = || self.run(tokens, &mut held, tokens.len(), between_layers);
+        in_pool(tokens.len(), run).map_err(backend)
     }
 
     fn check_vocabulary(&self, tokens: &[u32]) -> Outcome<()> {
@@ -429,18 +433,13 @@ impl Decoder {
             }
             Ok(rows)
         };
-        let rows = in_pool(compute).map_err(backend)?;
+        let rows = in_pool(hidden.dim(0).map_err(backend)?, compute).map_err(backend)?;
         // x · 0 is NaN for an infinite or NaN x; unlike `all`, the sum vectorises.
         if rows.iter().any(|row| row.iter().map(|x| x * 0.0).sum::<f32>() != 0.0) {
             return Err(ModelError::NotANumber);
         }
         Ok(rows)
     }
-}
-
-/// Runs `work` on a thread of rayon's pool.
-fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    rayon::scope(|_| work())
 }
 
 fn with_bias(xs: Tensor, bias: Option<&Tensor>) -> Result<Tensor> {

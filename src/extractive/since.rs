@@ -1,0 +1,250 @@
+//! What stands below an answer: what was told after its source and may change it; and below none, what comes nearest.
+//!
+//! A small model answers from the message that the question resembles most. "He came down to 840" resembles no question
+//! about the rent.
+
+use std::collections::HashSet;
+
+use jiff::civil::DateTime;
+
+use super::evidence::is_user;
+use super::lists::{Lines, Words};
+use super::newest::{Said, clause_of, fits, has_mark, spaced, stems};
+use super::question::{Kind, Question, analyse};
+use super::untrue::around;
+use super::{Candidate, ExtractiveAnswer, Intent, intent, lexicon, reading};
+use crate::memory::Origin;
+
+static GENERAL: Words = Words::new("of any question");
+static TURNS: Lines = Lines::new("turns");
+
+/// Begins what stands below an answer.
+pub const SINCE: &str = "\n\nBut since then: ";
+
+/// Begins what stands below the words that nothing answers.
+pub const NEAREST: &str = "\n\nThe nearest that you told me: ";
+
+/// A question, an earlier text and later ones → for each later one, the probabilities in [0, 1] that it changes the
+/// earlier text, and that it changes its answer. An empty list says nothing about any of them.
+pub type Odds<'a> = dyn Fn(&str, &str, &[&str]) -> Vec<[f64; 2]> + 'a;
+
+/// What the person told later that may change an answer to `question`, quoted. `cited`: the candidates that it was made
+/// of; without any, they are found by its words.
+pub fn told_since(
+    question: &str,
+    answer: &ExtractiveAnswer,
+    candidates: &[Candidate],
+    now: DateTime,
+    person: Option<&str>,
+    odds: &Odds<'_>,
+) -> Option<ExtractiveAnswer> {
+    /// Longer messages tell of more than a change …
+    const BYTES_MAX: usize = 300;
+    /// … and the numbers of these are of that.
+    const SHORT: usize = 160;
+    /// What is told so much later goes on from something else.
+    const N_LATER: usize = 8;
+    let asked = analyse(question, now, person, &HashSet::new());
+    if asked.past {
+        return None;
+    }
+    let telling = telling(&asked, &answer.text);
+    let cited = Some(answer.cited.clone()).filter(|cited| !cited.is_empty());
+    let cited = cited.unwrap_or_else(|| sources(&telling, candidates));
+    let since = cited.iter().map(|&i| candidates[i].at).max()?;
+    let mut said: Vec<(usize, &Candidate)> =
+        candidates.iter().enumerate().filter(|(_, c)| c.at >= since && is_own(c, person)).collect();
+    said.sort_by_key(|(_, c)| c.at);
+    let is_source = |(_, c): &&(usize, &Candidate)| c.at == since;
+    let source = said.iter().find(is_source).map(|(_, c)| c.text.as_str());
+    let source = source.unwrap_or_else(|| &candidates[cited[0]].text);
+    let clause = clause_of(&asked, &Said::new(cited[0], false, source));
+    let names: Vec<String> = asked.names.iter().map(|name| lexicon::stem(name)).collect();
+    let of_source = stems(source);
+    let is_news = |text: &str| {
+        let told = stems(text);
+        let is_lost = |name: &String| of_source.contains(name) && !told.contains(name);
+        (!telling.is_subset(&told) || turns(text))
+            && text.len() <= BYTES_MAX
+            && intent(text) != Intent::Question
+            && !stays(&asked, text)
+            && !names.iter().any(is_lost)
+    };
+    let mut later: Vec<(usize, &str, bool)> = said
+        .iter()
+        .filter(|(_, c)| c.at > since)
+        .take(N_LATER)
+        .filter(|(_, c)| is_news(&c.text))
+        .map(|(i, c)| (*i, &*c.text, fits(&asked, &clause, &c.text) == Some(true)))
+        .collect();
+    later.retain(|&(_, text, typed)| typed || turns(text));
+    let texts: Vec<&str> = later.iter().map(|(_, text, _)| *text).collect();
+    if texts.is_empty() {
+        return None;
+    }
+    let by_clause = odds(question, &clause, &texts);
+    let by_answer = odds(question, &answer.text, &texts);
+    let most = |n: usize, of: usize| {
+        let at = |all: &[[f64; 2]]| all.get(n).map_or(0.0, |odds| odds[of]);
+        at(&by_clause).max(at(&by_answer))
+    };
+    let (_, &(index, text, _)) = later.iter().enumerate().rfind(|&(n, &(_, text, typed))| {
+        let counts = typed && text.len() <= SHORT && asks_a_number(&asked, source);
+        changes(most(n, 0), most(n, 1), turns(text), counts)
+    })?;
+    let said = Candidate { text: text.to_owned(), ..candidates[index].clone() };
+    let quoted = reading::quote(&said, index, true, person, "");
+    Some(ExtractiveAnswer { text: format!("{SINCE}{}", quoted.text), ..quoted })
+}
+
+/// Of what the person told, what shares most words with a question that nothing answers, quoted, and what may have
+/// changed it.
+pub fn nearest(
+    question: &str,
+    candidates: &[Candidate],
+    now: DateTime,
+    person: Option<&str>,
+    odds: &Odds<'_>,
+) -> Option<ExtractiveAnswer> {
+    let asked = analyse(question, now, person, &HashSet::new());
+    let met = |text: &str| {
+        let told = stems(text);
+        asked.words.iter().filter(|stem| !GENERAL.has(stem) && told.contains(*stem)).count()
+    };
+    let own = candidates.iter().enumerate().filter(|(_, c)| is_own(c, person));
+    let own = own.filter(|(_, c)| intent(&c.text) != Intent::Question);
+    let near = own.map(|(i, c)| (met(&c.text), i, c)).filter(|(met, ..)| *met > 0);
+    let likely = |c: &Candidate| c.answers.unwrap_or_default();
+    let (_, index, nearest) = near.max_by(|(m, _, a), (n, _, b)| {
+        m.cmp(n).then(likely(a).total_cmp(&likely(b))).then(a.at.cmp(&b.at))
+    })?;
+    let quoted = reading::quote(nearest, index, true, person, "");
+    let since = told_since(question, &quoted, candidates, now, person, odds);
+    let (since, later) = since.map(|since| (since.text, since.cited)).unwrap_or_default();
+    let text = format!("{NEAREST}{}{since}", quoted.text);
+    Some(ExtractiveAnswer { text, cited: [quoted.cited, later].concat(), sure: false })
+}
+
+/// Whether the person said it here, word for word.
+fn is_own(candidate: &Candidate, person: Option<&str>) -> bool {
+    let speaker = candidate.raw_speaker.as_deref();
+    candidate.origin == Origin::Person && speaker.is_some_and(|s| is_user(s) || Some(s) == person)
+}
+
+/// Whether a later text changes an answer: `turns` and `counts` say that it speaks of a change, and gives a number where
+/// one is asked for. Measured on strangers' corrections: of those that change it, 13 of 16 are above the lower bound, of
+/// the others 2 of 24.
+fn changes(of_text: f64, of_answer: f64, turns: bool, counts: bool) -> bool {
+    const TURNING_MIN: f64 = 0.12;
+    const MIN: f64 = 0.5;
+    turns && (of_answer >= TURNING_MIN || counts) || of_text >= MIN && of_answer >= MIN
+}
+
+/// Whether it says that something came otherwise than was told before.
+fn turns(text: &str) -> bool {
+    has_mark(text) || around(&spaced(text), &TURNS).is_some()
+}
+
+fn asks_a_number(asked: &Question, source: &str) -> bool {
+    const WHEN: [&str; 6] = ["date", "day", "hour", "month", "time", "year"];
+    let asks_when = || asked.words.iter().any(|stem| WHEN.contains(&stem.as_str()));
+    matches!(asked.kind, Kind::HowMany | Kind::HowLong | Kind::HowOld)
+        || asked.kind == Kind::What
+            && !asks_when()
+            && lexicon::words(source).any(|w| lexicon::is_value(&w.to_lowercase()))
+}
+
+/// "The same padlock", of which the question asks.
+fn stays(asked: &Question, text: &str) -> bool {
+    let words: Vec<&str> = lexicon::words(text).collect();
+    words
+        .windows(2)
+        .any(|w| w[0].eq_ignore_ascii_case("same") && asked.words.contains(&lexicon::stem(w[1])))
+}
+
+/// What an answer says besides the question's own words.
+fn telling(asked: &Question, answer: &str) -> HashSet<String> {
+    let answer = answer.split(" (said on ").next().unwrap_or_default();
+    stems(answer).into_iter().filter(|stem| !asked.words.contains(stem)).collect()
+}
+
+/// The candidates that have most of these words, and at least half of them.
+fn sources(telling: &HashSet<String>, candidates: &[Candidate]) -> Vec<usize> {
+    let met = |c: &Candidate| stems(&c.text).intersection(telling).count();
+    let most = candidates.iter().map(met).max().unwrap_or_default();
+    if most == 0 || most * 2 < telling.len() {
+        return Vec::new();
+    }
+    (0..candidates.len()).filter(|&i| met(&candidates[i]) == most).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::super::tests::evidence;
+    use super::*;
+
+    #[test]
+    fn what_was_told_since_stands_below_the_answer() {
+        let check = |question: &str, answer: &str, told: &[&str], odds: [f64; 2]| {
+            let at = |n: usize| date(2026, 11, 29).at(10, n as i8, 0, 0);
+            let candidates: Vec<Candidate> = told
+                .iter()
+                .enumerate()
+                .map(|(n, text)| Candidate {
+                    raw_speaker: Some("The user".into()),
+                    ..evidence(text, at(n))
+                })
+                .collect();
+            let answer = ExtractiveAnswer { text: answer.into(), cited: Vec::new(), sure: false };
+            let odds = |_: &str, _: &str, later: &[&str]| vec![odds; later.len()];
+            let found = told_since(question, &answer, &candidates, at(50), None, &odds);
+            found.map_or(String::new(), |found| found.text.replace(SINCE, ""))
+        };
+        let flat = ["the flat is nice, rent is 875 a month", "what a day", "he came down to 840"];
+        let said = "“he came down to 840” (you said on 29 November 2026)";
+        let rent = "What's my rent?";
+        assert_eq!(check(rent, "875 a month.", &flat, [0.1, 0.6]), said);
+        // What mentions a change of something else, and a question about how it was.
+        assert_eq!(check("Which flat is nice?", "The flat.", &flat, [0.1, 0.05]), "");
+        assert_eq!(check("What was my rent before?", "875 a month.", &flat, [0.1, 0.6]), "");
+        // Answered by the last word.
+        assert_eq!(check(rent, "840.", &flat, [0.1, 0.6]), "");
+        let slot = ["parents evening is at 5.40", "everyone is half an hour later, 6.10 for us"];
+        let when = "What time is parents evening?";
+        assert!(check(when, "At 5.40.", &slot, [0.9, 0.9]).contains("6.10"));
+        assert_eq!(check(when, "At 5.40.", &slot, [0.9, 0.1]), "");
+        let locker =
+            ["My locker is 114, the padlock is 3927.", "They shifted us: 207, same padlock"];
+        assert_eq!(check("From which day is it 114?", "114.", &locker, [0.1, 0.0]), "");
+        assert!(check("Which locker is mine?", "114.", &locker, [0.1, 0.0]).contains("207"));
+        assert_eq!(check("What's my padlock?", "3927.", &locker, [0.1, 0.7]), "");
+        let debts = ["Tina owes me 35, Marcus 80.", "Marcus gave me a lot, down to fifty"];
+        assert_eq!(check("What does Tina owe me?", "35.", &debts, [0.1, 0.3]), "");
+    }
+
+    #[test]
+    fn below_no_answer_stands_what_comes_nearest() {
+        let told = |text| Candidate {
+            raw_speaker: Some("The user".into()),
+            ..evidence(text, date(2026, 11, 29).at(10, 0, 0, 0))
+        };
+        let candidates = [
+            told("he is on the stingray badge already"),
+            told("which badge is next?"),
+            told("I work at the bakery"),
+        ];
+        let now = date(2026, 11, 29).at(11, 0, 0, 0);
+        let check = |question: &str, expected: Option<&str>| {
+            let found = nearest(question, &candidates, now, None, &|_, _, _| Vec::new());
+            let found = found.map(|found| found.text);
+            let quoted =
+                expected.map(|text| format!("{NEAREST}“{text}” (you said on 29 November 2026)"));
+            assert_eq!(found, quoted, "{question}");
+        };
+        check("which badge is my lad working on?", Some("he is on the stingray badge already"));
+        check("where does my sister work?", None);
+        check("what is my blood type?", None);
+    }
+}
