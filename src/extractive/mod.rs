@@ -89,7 +89,9 @@ pub use since::{NEAREST, Odds, SINCE, nearest, told_since};
 pub use small_talk::{asks_assistant, spelled_out, with_feeling};
 pub use statements::{says_something, statements, statements_after, tells_something};
 pub use titles::{narrative, theme_name, title};
-pub use wants::{Wants, asks_of_kin, asks_what_is_known, asks_who, no_small_talk, wants};
+pub use wants::{
+    Wants, asks_of_kin, asks_what_is_known, asks_who, no_small_talk, points_back, wants,
+};
 
 /// The person, while their name is unknown; in the third person, so that facts read well.
 pub const THE_USER: &str = "The user";

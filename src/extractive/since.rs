@@ -69,6 +69,7 @@ pub fn told_since(
             && intent(text) != Intent::Question
             && !stays(&asked, text)
             && !names.iter().any(is_lost)
+            && !repeats_the_day(text, &answer.text)
     };
     let mut later: Vec<(usize, &str, bool)> = said
         .iter()
@@ -162,6 +163,16 @@ fn stays(asked: &Question, text: &str) -> bool {
         .any(|w| w[0].eq_ignore_ascii_case("same") && asked.words.contains(&lexicon::stem(w[1])))
 }
 
+/// "Still Saturday", of an answer that says so.
+fn repeats_the_day(text: &str, answer: &str) -> bool {
+    let days = |text: &str| -> HashSet<String> {
+        let words = lexicon::words(text).map(|w| w.to_lowercase().trim_end_matches('s').to_owned());
+        words.filter(|word| lexicon::is_month_or_weekday(word)).collect()
+    };
+    let told = days(text);
+    !told.is_empty() && told.is_subset(&days(answer))
+}
+
 /// What an answer says besides the question's own words.
 fn telling(asked: &Question, answer: &str) -> HashSet<String> {
     let answer = answer.split(" (said on ").next().unwrap_or_default();
@@ -220,6 +231,8 @@ mod tests {
         assert_eq!(check("From which day is it 114?", "114.", &locker, [0.1, 0.0]), "");
         assert!(check("Which locker is mine?", "114.", &locker, [0.1, 0.0]).contains("207"));
         assert_eq!(check("What's my padlock?", "3927.", &locker, [0.1, 0.7]), "");
+        let car = ["I pick up the car on Saturday", "fell through, another one, still saturday"];
+        assert_eq!(check("What day do I pick it up?", "On Saturday.", &car, [0.1, 0.9]), "");
         let debts = ["Tina owes me 35, Marcus 80.", "Marcus gave me a lot, down to fifty"];
         assert_eq!(check("What does Tina owe me?", "35.", &debts, [0.1, 0.3]), "");
     }

@@ -40,6 +40,24 @@ pub fn asks_what_is_known(text: &str) -> bool {
     KNOWN.match_any(&words)
 }
 
+/// Whether a question is about somebody or something named before: "When does it mature?", not "What time is it?"
+pub fn points_back(question: &str) -> bool {
+    const PEOPLE: [&str; 8] = ["he", "her", "him", "his", "she", "their", "them", "they"];
+    const SAY_NOTHING: [&str; 6] = ["did", "does", "is", "isn't", "was", "will"];
+    const WEATHER: [&str; 6] = ["cold", "hot", "rain", "raining", "snow", "snowing"];
+    let words: Vec<String> = lexicon::words(question).map(str::to_lowercase).collect();
+    let is_thing = |at: usize| {
+        let before = at.checked_sub(1).map_or("", |before| &*words[before]);
+        let next = words.get(at + 1).map_or("", String::as_str);
+        let says_nothing = SAY_NOTHING.contains(&before)
+            && (next.is_empty() || WEATHER.contains(&next) || before.starts_with("is"));
+        words[at] == "it" && !says_nothing
+    };
+    intent(question) == Intent::Question
+        && (words.iter().any(|word| PEOPLE.contains(&word.as_str()))
+            || (0..words.len()).any(is_thing))
+}
+
 /// Whether it asks who, of people who are not named, in the present: "who works with wood?", "Who's allergic to nuts?" Perhaps
 /// somebody whom memory knows; of the world the past is asked ("Who won the cup?"), or whoever has a name or an article.
 pub fn asks_who(text: &str) -> bool {
@@ -90,6 +108,23 @@ fn is_personal(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_question_may_go_on_from_what_was_named() {
+        for (text, expected) in [
+            ("When does it mature?", true),
+            ("What's the interest rate on it?", true),
+            ("How many people are coming to it?", true),
+            ("how old is he?", true),
+            ("Is it far?", false),
+            ("What time is it?", false),
+            ("Does it rain much in Bergen?", false),
+            ("What is the capital of France?", false),
+            ("It matures in October.", false),
+        ] {
+            assert_eq!(points_back(text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn questions_about_the_person_are_no_small_talk() {

@@ -40,7 +40,9 @@ impl Job {
             return Listener::World;
         }
         let mut sources: Vec<String> = candidates.iter().map(|c| c.text.clone()).collect();
-        sources.extend(lock(&self.data).recent.lines().map(str::to_owned));
+        // Without the date before a line, which would make somebody 29 on the 29th.
+        let said = |line: &str| line.split_once("] ").map_or(line, |(_, said)| said).to_owned();
+        sources.extend(lock(&self.data).recent.lines().map(said));
         Listener::Memory {
             question: message.clone(),
             sources,

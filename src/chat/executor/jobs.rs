@@ -12,7 +12,7 @@ use crate::chat::quote::{self, Cited, Quote};
 use crate::chat::sureness::Sureness;
 use crate::chat::window;
 use crate::error_chain::error_chain;
-use crate::extractive::{self, Candidate, Intent};
+use crate::extractive::{self, Candidate, Intent, Wants};
 use crate::interfaces::{Cancel, ModelError, Models, Sampling};
 use crate::memory::{Message, Moment, Role, attached};
 use crate::prompts::{Answer, MemoryLine, Style};
@@ -42,7 +42,9 @@ impl Job {
                 let known = self.known_name();
                 let question = &self.request.question;
                 // The starter knows little of the world: memory is asked first.
-                let asks_first = extractive::asks_who(question)
+                let goes_on = self.goes_on_from_what_was_told();
+                let asks_first = goes_on
+                    || extractive::asks_who(question)
                     || extractive::asks_of_kin(question)
                     // What suits others may not suit this person.
                     || extractive::asks_advice(question)
@@ -64,7 +66,7 @@ impl Job {
                         // A task is done without memories; whether they can meet Eva, only they know.
                         knows_them && extractive::asks_if_possible(question)
                     } else {
-                        knows_them || !look && asks
+                        knows_them || goes_on || !look && asks
                     };
                     let for_model = for_model && !policy::is_read_by_rules(&self.profile, question);
                     let mut report = |text| send(Input::Tell(Update::Progress(text)));
@@ -151,6 +153,22 @@ impl Job {
         let known =
             self.parts.store.read(|reader| reader.known_name_in(&self.request.question, &said));
         known.unwrap_or(KnownName::None)
+    }
+
+    /// "When does it mature?" after what was told of a savings account, or asked about it: the world does not know, but a
+    /// small model would say something.
+    fn goes_on_from_what_was_told(&self) -> bool {
+        if self.profile.talks_freely() || !extractive::points_back(&self.request.question) {
+            return false;
+        }
+        let told = self.request.history.iter().rfind(|message| {
+            message.role == Role::User
+                && !extractive::points_back(&message.content)
+                && self.profile.wants(&message.content) != Wants::SmallTalk
+        });
+        told.is_some_and(|message| {
+            matches!(self.profile.wants(&message.content), Wants::Statement | Wants::Memory)
+        })
     }
 
     fn recall(
