@@ -49,18 +49,17 @@ pub fn changed(
     earlier: &str,
     later: &[&str],
 ) -> Vec<f64> {
-    let read = |head: &str, changes: usize, earlier: &str, later: &[&str]| {
-        odds_of(encoder?, head, changes, earlier, later)
+    let Some(mut found) = encoder.and_then(|e| changing_text(e, earlier, later)) else {
+        return Vec::new();
     };
-    let Some(mut found) = read("line", 1, earlier, later) else { return Vec::new() };
     // What does not change the text does not change its answer.
     let likely: Vec<usize> = (0..later.len()).filter(|&i| found[i] >= CHANGE_MIN).collect();
     if likely.is_empty() {
         return found;
     }
     let texts: Vec<&str> = likely.iter().map(|&i| later[i]).collect();
-    let asked = format!("{question} || {earlier}");
-    let Some(answers) = read("answer", 0, &asked, &texts) else { return Vec::new() };
+    let answers = encoder.and_then(|e| changing_answer(e, question, earlier, &texts));
+    let Some(answers) = answers else { return Vec::new() };
     for (i, answer) in likely.into_iter().zip(answers) {
         found[i] = found[i].min(answer);
     }
@@ -76,11 +75,24 @@ pub fn odds_of_change(
     later: &[&str],
 ) -> Vec<[f64; 2]> {
     let read = || -> Option<Vec<[f64; 2]>> {
-        let of_text = odds_of(encoder?, "line", 1, earlier, later)?;
-        let of_answer = odds_of(encoder?, "answer", 0, &format!("{question} || {earlier}"), later)?;
+        let of_text = changing_text(encoder?, earlier, later)?;
+        let of_answer = changing_answer(encoder?, question, earlier, later)?;
         Some(of_text.into_iter().zip(of_answer).map(|(text, answer)| [text, answer]).collect())
     };
     read().unwrap_or_default()
+}
+
+fn changing_text(encoder: &dyn Reranker, earlier: &str, later: &[&str]) -> Option<Vec<f64>> {
+    odds_of(encoder, "line", 1, earlier, later)
+}
+
+fn changing_answer(
+    encoder: &dyn Reranker,
+    question: &str,
+    earlier: &str,
+    later: &[&str],
+) -> Option<Vec<f64>> {
+    odds_of(encoder, "answer", 0, &format!("{question} || {earlier}"), later)
 }
 
 /// What a head says of each later text after the earlier one. `changes`: the index of its label for a change. A failure is

@@ -238,7 +238,6 @@ pub fn stands_alone(profile: &ModelProfile, text: &str) -> bool {
         "that", "that's", "it", "it's", "its", "this", "those", "more", "else", "again", "another",
         "shorter", "why", "yes", "no", "sure", "so",
     ];
-    const OF_SOMEBODY: [&str; 8] = ["they", "them", "their", "he", "she", "his", "him", "her"];
     const GOING_ON: [&str; 7] = ["and", "but", "or", "then", "now", "also", "what about"];
     let text = head(text);
     // A small model would go on about what was said before.
@@ -253,7 +252,9 @@ pub fn stands_alone(profile: &ModelProfile, text: &str) -> bool {
     // "What should I give Rui for his birthday?"
     let is_name = |w: &str| w.starts_with(char::is_uppercase) && w != "I" && !w.starts_with("I'");
     let is_named = words.clone().skip(1).any(is_name);
-    let points = |word: &str| POINTING.contains(&word) || !is_named && OF_SOMEBODY.contains(&word);
+    let points = |word: &str| {
+        POINTING.contains(&word) || !is_named && extractive::OF_SOMEBODY.contains(&word)
+    };
     !words.map(str::to_lowercase).any(|word| points(&word))
         && (profile.is_distracted && !goes_on || profile.wants(text) == Wants::SmallTalk)
 }

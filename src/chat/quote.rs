@@ -107,24 +107,16 @@ fn add_chat<'a>(
     from
 }
 
-fn told_since(
-    encoder: Option<&dyn Reranker>,
-    question: &str,
-    answer: &ExtractiveAnswer,
-    candidates: &[Candidate],
-    at: Moment,
-    user_name: Option<&str>,
-) -> Option<ExtractiveAnswer> {
-    let odds = |question: &str, earlier: &str, later: &[&str]| {
-        odds_of_change(encoder, question, earlier, later)
-    };
-    extractive::told_since(question, answer, candidates, at.civil(), user_name, &odds)
+/// How likely a later text changes an earlier one and its answer, as the encoder reads them.
+fn odds_by(encoder: Option<&dyn Reranker>) -> impl Fn(&str, &str, &[&str]) -> Vec<[f64; 2]> {
+    move |question, earlier, later| odds_of_change(encoder, question, earlier, later)
 }
 
-/// What stands below a model's answer from memory: what was told since and may change it.
-pub fn since<'a>(
+/// What stands below a model's words: what was told since its answer from memory and may change it, or where nothing
+/// answers (`None`), what comes nearest.
+pub fn below<'a>(
     profile: &ModelProfile,
-    (question, answer): (&str, &str),
+    (question, answer): (&str, Option<&str>),
     mut candidates: Vec<Candidate>,
     earlier: impl DoubleEndedIterator<Item = &'a Message>,
     at: Moment,
@@ -132,28 +124,15 @@ pub fn since<'a>(
 ) -> Option<Quote> {
     let n_recalled = candidates.len();
     let from = add_chat(&mut candidates, earlier, user_name);
-    let answer = ExtractiveAnswer { text: answer.to_owned(), cited: Vec::new(), sure: false };
-    let encoder = profile.encoder.as_deref();
-    let since = told_since(encoder, head(question), &answer, &candidates, at, user_name)?;
-    let cited = Cited::of(&since.cited, &candidates[..n_recalled], &from);
-    Some(Quote { text: since.text, cited, reminds: false })
-}
-
-/// What stands below the words that nothing answers: what was told that comes nearest.
-pub fn nearest<'a>(
-    profile: &ModelProfile,
-    question: &str,
-    mut candidates: Vec<Candidate>,
-    earlier: impl DoubleEndedIterator<Item = &'a Message>,
-    at: Moment,
-    user_name: Option<&str>,
-) -> Option<Quote> {
-    let n_recalled = candidates.len();
-    let from = add_chat(&mut candidates, earlier, user_name);
-    let odds = |question: &str, earlier: &str, later: &[&str]| {
-        odds_of_change(profile.encoder.as_deref(), question, earlier, later)
-    };
-    let found = extractive::nearest(head(question), &candidates, at.civil(), user_name, &odds)?;
+    let (question, at) = (head(question), at.civil());
+    let odds = odds_by(profile.encoder.as_deref());
+    let found = match answer {
+        Some(text) => {
+            let answer = ExtractiveAnswer { text: text.into(), cited: Vec::new(), sure: false };
+            extractive::told_since(question, &answer, &candidates, at, user_name, &odds)
+        }
+        None => extractive::nearest(question, &candidates, at, user_name, &odds),
+    }?;
     let cited = Cited::of(&found.cited, &candidates[..n_recalled], &from);
     Some(Quote { text: found.text, cited, reminds: false })
 }
@@ -205,7 +184,9 @@ pub fn quote<'a>(
     let (mut answer, mut sureness_of) = (answer, None);
     if !reminds && !cautions {
         sureness_of = sureness(encoder, &mut candidates, &answer, question, user_name);
-        if let Some(since) = told_since(encoder, question, &answer, &candidates, at, user_name) {
+        let (odds, now) = (odds_by(encoder), at.civil());
+        let since = extractive::told_since(question, &answer, &candidates, now, user_name, &odds);
+        if let Some(since) = since {
             answer.text += &since.text;
             answer.cited.extend(since.cited);
         }

@@ -90,7 +90,8 @@ pub use small_talk::{asks_assistant, spelled_out, with_feeling};
 pub use statements::{says_something, statements, statements_after, tells_something};
 pub use titles::{narrative, theme_name, title};
 pub use wants::{
-    Wants, asks_of_kin, asks_what_is_known, asks_who, no_small_talk, points_back, wants,
+    OF_SOMEBODY, Wants, asks_of_kin, asks_what_is_known, asks_who, no_small_talk, points_back,
+    wants,
 };
 
 /// The person, while their name is unknown; in the third person, so that facts read well.

@@ -28,6 +28,15 @@ pub const NEAREST: &str = "\n\nThe nearest that you told me: ";
 /// earlier text, and that it changes its answer. An empty list says nothing about any of them.
 pub type Odds<'a> = dyn Fn(&str, &str, &[&str]) -> Vec<[f64; 2]> + 'a;
 
+/// What was told after the source of an answer.
+struct Later<'a> {
+    candidate: usize,
+    text: &'a str,
+    /// It gives another value of the kind asked for.
+    typed: bool,
+    turns: bool,
+}
+
 /// What the person told later that may change an answer to `question`, quoted. `cited`: the candidates that it was made
 /// of; without any, they are found by its words.
 pub fn told_since(
@@ -49,8 +58,8 @@ pub fn told_since(
         return None;
     }
     let telling = telling(&asked, &answer.text);
-    let cited = Some(answer.cited.clone()).filter(|cited| !cited.is_empty());
-    let cited = cited.unwrap_or_else(|| sources(&telling, candidates));
+    let found = answer.cited.is_empty().then(|| sources(&telling, candidates));
+    let cited = found.as_ref().unwrap_or(&answer.cited);
     let since = cited.iter().map(|&i| candidates[i].at).max()?;
     let mut said: Vec<(usize, &Candidate)> =
         candidates.iter().enumerate().filter(|(_, c)| c.at >= since && is_own(c, person)).collect();
@@ -61,40 +70,39 @@ pub fn told_since(
     let clause = clause_of(&asked, &Said::new(cited[0], false, source));
     let names: Vec<String> = asked.names.iter().map(|name| lexicon::stem(name)).collect();
     let of_source = stems(source);
-    let is_news = |text: &str| {
+    let is_news = |text: &str, turns: bool| {
         let told = stems(text);
         let is_lost = |name: &String| of_source.contains(name) && !told.contains(name);
-        (!telling.is_subset(&told) || turns(text))
+        (turns || !telling.is_subset(&told))
             && text.len() <= BYTES_MAX
             && intent(text) != Intent::Question
             && !stays(&asked, text)
             && !names.iter().any(is_lost)
             && !repeats_the_day(text, &answer.text)
     };
-    let mut later: Vec<(usize, &str, bool)> = said
-        .iter()
-        .filter(|(_, c)| c.at > since)
-        .take(N_LATER)
-        .filter(|(_, c)| is_news(&c.text))
-        .map(|(i, c)| (*i, &*c.text, fits(&asked, &clause, &c.text) == Some(true)))
-        .collect();
-    later.retain(|&(_, text, typed)| typed || turns(text));
-    let texts: Vec<&str> = later.iter().map(|(_, text, _)| *text).collect();
-    if texts.is_empty() {
+    let later = said.iter().filter(|(_, c)| c.at > since).take(N_LATER).map(|&(candidate, c)| {
+        let typed = fits(&asked, &clause, &c.text) == Some(true);
+        Later { candidate, text: &c.text, typed, turns: turns(&c.text) }
+    });
+    let later: Vec<Later<'_>> =
+        later.filter(|l| (l.typed || l.turns) && is_news(l.text, l.turns)).collect();
+    if later.is_empty() {
         return None;
     }
+    let texts: Vec<&str> = later.iter().map(|later| later.text).collect();
     let by_clause = odds(question, &clause, &texts);
     let by_answer = odds(question, &answer.text, &texts);
     let most = |n: usize, of: usize| {
         let at = |all: &[[f64; 2]]| all.get(n).map_or(0.0, |odds| odds[of]);
         at(&by_clause).max(at(&by_answer))
     };
-    let (_, &(index, text, _)) = later.iter().enumerate().rfind(|&(n, &(_, text, typed))| {
-        let counts = typed && text.len() <= SHORT && asks_a_number(&asked, source);
-        changes(most(n, 0), most(n, 1), turns(text), counts)
+    let asks_a_number = asks_a_number(&asked, source);
+    let (_, last) = later.iter().enumerate().rfind(|(n, later)| {
+        let counts = later.typed && later.text.len() <= SHORT && asks_a_number;
+        changes(most(*n, 0), most(*n, 1), later.turns, counts)
     })?;
-    let said = Candidate { text: text.to_owned(), ..candidates[index].clone() };
-    let quoted = reading::quote(&said, index, true, person, "");
+    let index = last.candidate;
+    let quoted = reading::quote(&candidates[index], index, true, person, "");
     Some(ExtractiveAnswer { text: format!("{SINCE}{}", quoted.text), ..quoted })
 }
 

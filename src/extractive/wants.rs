@@ -40,9 +40,11 @@ pub fn asks_what_is_known(text: &str) -> bool {
     KNOWN.match_any(&words)
 }
 
+/// Pronouns of other people.
+pub const OF_SOMEBODY: [&str; 8] = ["he", "her", "him", "his", "she", "their", "them", "they"];
+
 /// Whether a question is about somebody or something named before: "When does it mature?", not "What time is it?"
 pub fn points_back(question: &str) -> bool {
-    const PEOPLE: [&str; 8] = ["he", "her", "him", "his", "she", "their", "them", "they"];
     const SAY_NOTHING: [&str; 6] = ["did", "does", "is", "isn't", "was", "will"];
     const WEATHER: [&str; 6] = ["cold", "hot", "rain", "raining", "snow", "snowing"];
     let words: Vec<String> = lexicon::words(question).map(str::to_lowercase).collect();
@@ -54,7 +56,7 @@ pub fn points_back(question: &str) -> bool {
         words[at] == "it" && !says_nothing
     };
     intent(question) == Intent::Question
-        && (words.iter().any(|word| PEOPLE.contains(&word.as_str()))
+        && (words.iter().any(|word| OF_SOMEBODY.contains(&word.as_str()))
             || (0..words.len()).any(is_thing))
 }
 

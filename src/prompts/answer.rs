@@ -69,6 +69,13 @@ impl MemoryLine<'_> {
     }
 }
 
+impl MemoryLine<'_> {
+    /// A rendered note without the date before it.
+    pub fn undated(line: &str) -> &str {
+        line.split_once("] ").map_or(line, |(_, text)| text)
+    }
+}
+
 impl Answer {
     /// The system turn outside a chat (`ask`, evaluation): short answers from the notes alone.
     pub fn system(self, style: Style) -> String {

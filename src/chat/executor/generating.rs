@@ -16,6 +16,7 @@ use crate::chat::window::Window;
 use crate::extractive::{self, Candidate, Intent, Wants};
 use crate::interfaces::{Context, Finish, ModelError, Priority, Sampling};
 use crate::memory::attached;
+use crate::prompts::MemoryLine;
 
 /// The longest answer from memories.
 const ANSWER_TOKENS_MAX: usize = 160;
@@ -41,8 +42,8 @@ impl Job {
         }
         let mut sources: Vec<String> = candidates.iter().map(|c| c.text.clone()).collect();
         // Without the date before a line, which would make somebody 29 on the 29th.
-        let said = |line: &str| line.split_once("] ").map_or(line, |(_, said)| said).to_owned();
-        sources.extend(lock(&self.data).recent.lines().map(said));
+        let said = lock(&self.data);
+        sources.extend(said.recent.lines().map(|line| MemoryLine::undated(line).to_owned()));
         Listener::Memory {
             question: message.clone(),
             sources,
@@ -182,13 +183,13 @@ impl Job {
         if is_refused && !is_stopped {
             let quote = self.quote(candidates.clone());
             if quote.is_none() {
-                below = self.nearest(candidates);
+                below = self.below(None, candidates);
             }
             show(quote.map_or_else(|| policy::NOTHING_FOUND.to_owned(), |quote| quote.text));
         } else if !is_stopped && is_denial {
-            below = self.nearest(candidates);
+            below = self.below(None, candidates);
         } else if !is_stopped && is_answer {
-            below = self.since(&said, candidates);
+            below = self.below(Some(&said), candidates);
         }
         if let Some(below) = below {
             said.push_str(&below.text);

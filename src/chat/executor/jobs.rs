@@ -161,14 +161,12 @@ impl Job {
         if self.profile.talks_freely() || !extractive::points_back(&self.request.question) {
             return false;
         }
-        let told = self.request.history.iter().rfind(|message| {
-            message.role == Role::User
-                && !extractive::points_back(&message.content)
-                && self.profile.wants(&message.content) != Wants::SmallTalk
+        let said = self.request.history.iter().rev().filter(|message| {
+            message.role == Role::User && !extractive::points_back(&message.content)
         });
-        told.is_some_and(|message| {
-            matches!(self.profile.wants(&message.content), Wants::Statement | Wants::Memory)
-        })
+        let mut wanted = said.map(|message| self.profile.wants(&message.content));
+        let before = wanted.find(|wants| *wants != Wants::SmallTalk);
+        matches!(before, Some(Wants::Statement | Wants::Memory))
     }
 
     fn recall(
@@ -245,10 +243,14 @@ impl Job {
                 data.recent = recent;
                 data.recalled = Some(evidence);
                 drop(data);
-                let found = (!reads).then(|| candidates.clone());
-                let quote = found.and_then(|found| self.quote(found));
-                let is_none = !reads && quote.is_none();
-                let nearest = is_none.then(|| self.nearest(candidates)).flatten();
+                let quote = (!reads).then(|| self.quote(candidates)).flatten();
+                // Otherwise a model speaks.
+                let is_denied = !reads
+                    && quote.is_none()
+                    && is_private
+                    && !policy::says_no(&self.profile, question);
+                let sources = is_denied.then(|| lock(&self.data).sources.clone());
+                let nearest = sources.and_then(|sources| self.below(None, sources));
                 TurnEvent::Recalled { quote, reads, is_private, nearest }
             }
             Err(error) => TurnEvent::Failed { error: error_chain(&error) },
@@ -304,23 +306,19 @@ impl Job {
         quote::quote(&self.profile, question, candidates, said.into_iter(), self.now, name)
     }
 
-    /// What was told that comes nearest to what is asked for, where nothing answers.
-    pub(super) fn nearest(&self, mut candidates: Vec<Candidate>) -> Option<Quote> {
+    /// What stands below a model's answer, or below the words that nothing answers.
+    pub(super) fn below(
+        &self,
+        answer: Option<&str>,
+        mut candidates: Vec<Candidate>,
+    ) -> Option<Quote> {
         let unread = lock(&self.data).recalled.as_ref().and_then(|found| found.nearest.clone());
         candidates.extend(unread.iter().map(|(_, candidate)| candidate.clone()));
-        let (question, said) = (&self.request.question, self.said());
+        let (asked, said) = ((&*self.request.question, answer), self.said().into_iter());
         let name = self.user_name.as_deref();
-        let said = said.into_iter();
-        let mut found = quote::nearest(&self.profile, question, candidates, said, self.now, name)?;
+        let mut below = quote::below(&self.profile, asked, candidates, said, self.now, name)?;
         // No other evidence has it.
-        found.cited.from_chat.extend(unread.map(|(id, _)| id));
-        Some(found)
-    }
-
-    /// What was told since the source of a model's answer, and may change it.
-    pub(super) fn since(&self, answer: &str, candidates: Vec<Candidate>) -> Option<Quote> {
-        let (asked, said) = ((&*self.request.question, answer), self.said());
-        let name = self.user_name.as_deref();
-        quote::since(&self.profile, asked, candidates, said.into_iter(), self.now, name)
+        below.cited.from_chat.extend(unread.map(|(id, _)| id));
+        Some(below)
     }
 }

@@ -9,15 +9,16 @@ use std::time::{Duration, Instant};
 pub(super) fn in_pool<T: Send>(n_rows: usize, work: impl FnOnce() -> T + Send) -> T {
     const FEW: usize = 8;
     rayon::scope(|_| {
-        let done = Arc::new(AtomicBool::new(n_rows > FEW));
-        if n_rows <= FEW {
-            let (here, seen) = (rayon::current_thread_index(), Arc::clone(&done));
-            rayon::spawn_broadcast(move |_| {
-                if rayon::current_thread_index() != here {
-                    stay_awake(&seen);
-                }
-            });
+        if n_rows > FEW {
+            return work();
         }
+        let done = Arc::new(AtomicBool::new(false));
+        let (here, seen) = (rayon::current_thread_index(), Arc::clone(&done));
+        rayon::spawn_broadcast(move |_| {
+            if rayon::current_thread_index() != here {
+                stay_awake(&seen);
+            }
+        });
         let result = work();
         done.store(true, Ordering::Relaxed);
         result
