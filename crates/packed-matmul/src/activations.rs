@@ -20,10 +20,13 @@ pub struct Int8Rows {
     n_blocks: usize,
     values: Vec<[i8; BLOCK]>,
     scales: Vec<f32>,
-    /// Of the first and of the last 16 values of each block.
-    sums: Vec<[i32; 2]>,
+    sums: Vec<[PairSums; 2]>,
     rests: Option<Box<Rests>>,
 }
+
+/// Of 16 values, those of the first two and those of the last two of each four: what a kernel finds in the halves of 32
+/// bits when it adds products in 16.
+type PairSums = [i16; 2];
 
 /// The rounding errors of coarse blocks, in 8 bits too: their products are added to those of the rows.
 #[derive(Debug)]
@@ -39,7 +42,16 @@ pub struct Rests {
 pub struct Block<'a> {
     pub values: &'a [i8; BLOCK],
     pub scale: f32,
-    pub sums: [i32; 2],
+    /// Of the first and of the last 16 values.
+    pub pair_sums: [PairSums; 2],
+}
+
+impl Block<'_> {
+    /// The sums of the first and of the last 16 values.
+    #[inline(always)]
+    pub fn sums(&self) -> [i32; 2] {
+        self.pair_sums.map(|[first, last]| i32::from(first) + i32::from(last))
+    }
 }
 
 impl Int8Rows {
@@ -57,7 +69,7 @@ impl Int8Rows {
             n_blocks,
             values: vec![[0; BLOCK]; blocks.len()],
             scales: vec![0.0; blocks.len()],
-            sums: vec![[0; 2]; blocks.len()],
+            sums: vec![[[0; 2]; 2]; blocks.len()],
             rests: None,
         };
         let Self { values, scales, sums, .. } = &mut rows;
@@ -119,7 +131,8 @@ impl Int8Rows {
     #[inline(always)]
     pub fn block(&self, row: usize, block: usize) -> Block<'_> {
         let index = row * self.n_blocks + block;
-        Block { values: &self.values[index], scale: self.scales[index], sums: self.sums[index] }
+        let (values, scale) = (&self.values[index], self.scales[index]);
+        Block { values, scale, pair_sums: self.sums[index] }
     }
 }
 
@@ -153,18 +166,28 @@ pub const PANEL: usize = 8;
 pub struct PanelBlock {
     pub values: [[i8; BLOCK]; PANEL],
     pub scales: [f32; PANEL],
-    /// What the weights' offset adds to the sums of products, as bits of an `i32`; without an offset
-    /// the scale times the sum of the columns, for minima, as bits of an `f32`. Of the first and of the
-    /// last 16 columns, or all in the first where these share a scale.
+    /// What is added to the sums of products ([`Addends`]): of the first and of the last 16 columns, or all in the
+    /// first where these share a scale.
     pub addends: [[u32; PANEL]; 2],
+}
+
+/// What a kernel of many rows adds to the sums of products.
+#[cfg(target_arch = "x86_64")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Addends {
+    /// The weights' offset times the sum of the columns, as bits of an `i32`.
+    Offset(i32),
+    /// The same for [`PairSums`], in 16 bits each.
+    PairsOfOffset(i32),
+    /// For minima: the scale times the sum of the columns, as bits of an `f32`.
+    Sums,
 }
 
 #[cfg(target_arch = "x86_64")]
 impl Int8Rows {
-    /// The panels of the rows, `n_blocks` blocks each, for weights with this offset, and a scale for each 16 columns or
-    /// not. The last is filled up with zeros if so many rows are left that one by one they would take as long.
-    pub fn panels(&self, offset: i32, is_by_16: bool) -> Vec<PanelBlock> {
-        const ZEROS: Block<'_> = Block { values: &[0; BLOCK], scale: 0.0, sums: [0; 2] };
+    /// The panels of the rows, `n_blocks` blocks each, for weights with a scale for each 16 columns or not. The last is filled up with zeros if so many rows are left that one by one they would take as long.
+    pub fn panels(&self, addends: Addends, is_by_16: bool) -> Vec<PanelBlock> {
+        const ZEROS: Block<'_> = Block { values: &[0; BLOCK], scale: 0.0, pair_sums: [[0; 2]; 2] };
         let (n_blocks, n_rows) = (self.n_blocks, self.n_rows());
         let n_panels = n_rows / PANEL + usize::from(n_rows % PANEL > PANEL / 2);
         let block = |index: usize| {
@@ -174,12 +197,17 @@ impl Int8Rows {
                 if row < n_rows { self.block(row, b) } else { ZEROS }
             };
             let addend = |r: usize, half: usize| {
-                let Block { scale, sums, .. } = row(r);
-                let sum = if is_by_16 { sums[half] } else { sums[0] + sums[1] };
-                if offset == 0 {
-                    (scale * sum as f32).to_bits()
-                } else {
-                    (-offset * sum).cast_unsigned()
+                let row = row(r);
+                let [first, last] = row.sums();
+                let sum = if is_by_16 { [first, last][half] } else { first + last };
+                match addends {
+                    Addends::Offset(offset) => (-offset * sum).cast_unsigned(),
+                    Addends::PairsOfOffset(offset) => {
+                        let [first, last] = row.pair_sums[half]
+                            .map(|sum| (-offset * i32::from(sum)).cast_unsigned() & 0xffff);
+                        first | last << 16
+                    }
+                    Addends::Sums => (row.scale * sum as f32).to_bits(),
                 }
             };
             PanelBlock {
@@ -199,7 +227,7 @@ fn quantise(
     blocks: &[[f32; BLOCK]],
     values: &mut [[i8; BLOCK]],
     scales: &mut [f32],
-    sums: &mut [[i32; 2]],
+    sums: &mut [[PairSums; 2]],
 ) {
     for (((xs, values), scale), sums) in blocks.iter().zip(values).zip(scales).zip(sums) {
         quantise_block(xs, values, scale, sums);
@@ -236,7 +264,7 @@ fn quantise_block(
     xs: &[f32; BLOCK],
     values: &mut [i8; BLOCK],
     scale: &mut f32,
-    sums: &mut [i32; 2],
+    sums: &mut [PairSums; 2],
 ) {
     let max = largest(xs);
     *scale = max / 127.0;
@@ -248,6 +276,13 @@ fn quantise_block(
     for (value, rounded) in values.iter_mut().zip(rounded) {
         *value = rounded as i8;
     }
-    let (first, second) = rounded.split_at(BLOCK / 2);
-    *sums = [first, second].map(|half| half.iter().sum());
+    for (sums, half) in sums.iter_mut().zip(rounded.as_chunks::<{ BLOCK / 2 }>().0) {
+        let mut columns = [0i32; 4];
+        for four in half.as_chunks::<4>().0 {
+            for (sum, value) in columns.iter_mut().zip(four) {
+                *sum += value;
+            }
+        }
+        *sums = [columns[0] + columns[1], columns[2] + columns[3]].map(|sum| sum as i16);
+    }
 }

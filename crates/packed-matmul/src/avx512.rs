@@ -95,14 +95,18 @@ fn unpack<F: BlockFormat>(values: &[u8]) -> [__m512i; 8] {
 struct VectorScales {
     scales: [__m512; 2],
     minima: [__m512; 2],
+    shared: __m512,
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl")]
 fn scales_of<F: BlockFormat>(TileBlock { scales, place, .. }: TileBlock<'_>) -> VectorScales {
-    let same =
-        |scale: __m512, minimum: __m512| VectorScales { scales: [scale; 2], minima: [minimum; 2] };
     let none = _mm512_setzero_ps();
+    let same = |scale: __m512, minimum: __m512| VectorScales {
+        scales: [scale; 2],
+        minima: [minimum; 2],
+        shared: none,
+    };
     if F::SCALES == Scales::Single {
         return same(load_f16(&scales[place * 2 * ROWS..]), none);
     }
@@ -123,10 +127,11 @@ fn scales_of<F: BlockFormat>(TileBlock { scales, place, .. }: TileBlock<'_>) -> 
             let last = load_16(&small[ROWS..]);
             VectorScales {
                 scales: [
-                    times(scale, _mm512_cvtepi8_epi32(load_16(small))),
-                    times(scale, _mm512_cvtepi8_epi32(last)),
+                    _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(load_16(small))),
+                    _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(last)),
                 ],
                 minima: [none; 2],
+                shared: scale,
             }
         }
         Scales::TwoLevelsAndMinimaBy16 => {
@@ -142,6 +147,7 @@ fn scales_of<F: BlockFormat>(TileBlock { scales, place, .. }: TileBlock<'_>) -> 
                     times(minimum, _mm512_srli_epi32::<4>(first)),
                     times(minimum, _mm512_srli_epi32::<4>(last)),
                 ],
+                shared: none,
             }
         }
     }
@@ -159,10 +165,10 @@ pub fn rows<F: BlockFormat, const M: usize>(
     for b in 0..inputs.n_blocks() {
         let block = tile_block::<F>(tile, first_block + b);
         let quads = unpack::<F>(block.values);
-        let VectorScales { scales, minima } = scales_of::<F>(block);
+        let VectorScales { scales, minima, shared } = scales_of::<F>(block);
         for (i, sum) in sums.iter_mut().enumerate() {
             let input = inputs.block(first + i, b);
-            let [first_sum, second_sum] = input.sums;
+            let [first_sum, second_sum] = input.sums();
             let mut parts = [
                 _mm512_set1_epi32(-F::OFFSET * first_sum),
                 _mm512_set1_epi32(-F::OFFSET * second_sum),
@@ -181,7 +187,10 @@ pub fn rows<F: BlockFormat, const M: usize>(
                     *sum = _mm512_fnmadd_ps(minima[half], total, *sum);
                 }
             };
-            if F::IS_BY_16 {
+            if F::ARE_SUMS_SCALED {
+                let part = scaled(parts, &scales);
+                *sum = _mm512_fmadd_ps(part, _mm512_mul_ps(shared, input_scale), *sum);
+            } else if F::IS_BY_16 {
                 add(parts[0], first_sum, 0);
                 add(parts[1], second_sum, 1);
             } else {
@@ -200,7 +209,7 @@ pub fn panel<F: BlockFormat>(tile: &[u8], panel: &[PanelBlock]) -> [[f32; ROWS];
     for (b, input) in panel.iter().enumerate() {
         let block = tile_block::<F>(tile, b);
         let quads = unpack::<F>(block.values);
-        let VectorScales { scales, minima } = scales_of::<F>(block);
+        let VectorScales { scales, minima, shared } = scales_of::<F>(block);
         for_each_row!(ROW => {
             let fours = input.values[ROW].as_chunks::<4>().0;
             let four = |q: usize| {
@@ -208,33 +217,46 @@ pub fn panel<F: BlockFormat>(tile: &[u8], panel: &[PanelBlock]) -> [[f32; ROWS];
             };
             let input_scale = _mm512_set1_ps(input.scales[ROW]);
             let sum = &mut sums[ROW];
-            // Adds the products of `quads`: those of one half of the block, or all eight.
-            let mut add = |quads: &[__m512i], half: usize| {
-                let addend = input.addends[half][ROW];
+            // The products of `quads`: those of one half of the block, or all eight.
+            let products = |quads: &[__m512i], half: usize| {
                 let mut part = if F::OFFSET == 0 {
                     _mm512_setzero_si512()
                 } else {
-                    _mm512_set1_epi32(addend.cast_signed())
+                    _mm512_set1_epi32(input.addends[half][ROW].cast_signed())
                 };
                 for (q, quad) in quads.iter().enumerate() {
                     part = _mm512_dpbusd_epi32(part, *quad, four(4 * half + q));
                 }
+                part
+            };
+            let mut add = |part: __m512i, half: usize| {
                 let scale = _mm512_mul_ps(scales[half], input_scale);
                 *sum = _mm512_fmadd_ps(_mm512_cvtepi32_ps(part), scale, *sum);
                 if F::HAS_MINIMA {
-                    let total = _mm512_set1_ps(f32::from_bits(addend));
+                    let total = _mm512_set1_ps(f32::from_bits(input.addends[half][ROW]));
                     *sum = _mm512_fnmadd_ps(minima[half], total, *sum);
                 }
             };
-            if F::IS_BY_16 {
-                add(&quads[..4], 0);
-                add(&quads[4..], 1);
+            if F::ARE_SUMS_SCALED {
+                let part = scaled([products(&quads[..4], 0), products(&quads[4..], 1)], &scales);
+                *sum = _mm512_fmadd_ps(part, _mm512_mul_ps(shared, input_scale), *sum);
+            } else if F::IS_BY_16 {
+                add(products(&quads[..4], 0), 0);
+                add(products(&quads[4..], 1), 1);
             } else {
-                add(&quads, 0);
+                add(products(&quads, 0), 0);
             }
         });
     }
     sums.map(|sum| to_array(sum))
+}
+
+/// Both halves of a block, each times its scale; exact ([`BlockFormat::ARE_SUMS_SCALED`]).
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn scaled([first, last]: [__m512i; 2], scales: &[__m512; 2]) -> __m512 {
+    let first = _mm512_mul_ps(_mm512_cvtepi32_ps(first), scales[0]);
+    _mm512_fmadd_ps(_mm512_cvtepi32_ps(last), scales[1], first)
 }
 
 #[inline]

@@ -340,6 +340,7 @@ fn row_of_tile<F: BlockFormat>(tile: &[u8], row: usize, out: &mut [f32]) {
         for (quad, out) in out.chunks_exact_mut(4).enumerate() {
             let values = quad_values::<F>(block.values, quad);
             let (scale, minimum) = (scales.scales[quad / 4][row], scales.minima[quad / 4][row]);
+            let scale = if F::ARE_SUMS_SCALED { scales.shared[row] * scale } else { scale };
             for (out, &value) in out.iter_mut().zip(&values[4 * row..4 * row + 4]) {
                 let value = (i32::from(value) - F::OFFSET) as f32;
                 *out = scale.mul_add(value, -minimum);
@@ -375,6 +376,8 @@ pub(crate) fn tile_block<F: BlockFormat>(tile: &[u8], block: usize) -> TileBlock
 pub(crate) struct BlockScales {
     pub scales: [[f32; ROWS]; 2],
     pub minima: [[f32; ROWS]; 2],
+    /// What `scales` are still to be multiplied with, where [`BlockFormat::ARE_SUMS_SCALED`].
+    pub shared: [f32; ROWS],
 }
 
 /// The f16 at `index`, without branches, so that loops over it vectorise.
@@ -401,7 +404,7 @@ impl BlockScales {
         let signed = |at: usize| -> [f32; ROWS] {
             std::array::from_fn(|r| scale[r] * f32::from(small[at + r].cast_signed()))
         };
-        let same = |scale, minimum| Self { scales: [scale; 2], minima: [minimum; 2] };
+        let same = |scale, minimum| Self { scales: [scale; 2], minima: [minimum; 2], shared: none };
         match F::SCALES {
             Scales::Single => same(f16s(place * ROWS), none),
             Scales::SingleAndMinimum => same(scale, minimum),
@@ -410,13 +413,18 @@ impl BlockScales {
                 std::array::from_fn(|r| scale[r] * f32::from(small[r])),
                 std::array::from_fn(|r| minimum[r] * f32::from(small[ROWS + r])),
             ),
-            Scales::TwoLevelsBy16 => Self { scales: [signed(0), signed(ROWS)], minima: [none; 2] },
+            Scales::TwoLevelsBy16 => {
+                let small =
+                    |at: usize| std::array::from_fn(|r| f32::from(small[at + r].cast_signed()));
+                Self { scales: [small(0), small(ROWS)], minima: [none; 2], shared: scale }
+            }
             Scales::TwoLevelsAndMinimaBy16 => {
                 let low = |r: usize| f32::from(small[r] & 15);
                 let high = |r: usize| f32::from(small[r] >> 4);
                 Self {
                     scales: [0, ROWS].map(|at| std::array::from_fn(|r| scale[r] * low(at + r))),
                     minima: [0, ROWS].map(|at| std::array::from_fn(|r| minimum[r] * high(at + r))),
+                    shared: none,
                 }
             }
         }

@@ -8,9 +8,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::activations::{Int8Rows, Rests};
 #[cfg(target_arch = "x86_64")]
-use crate::activations::{PANEL, PanelBlock};
+use crate::activations::{Addends, PANEL, PanelBlock};
+use crate::activations::{Int8Rows, Rests};
 use crate::columns::Columns;
 use crate::formats::{BlockFormat, for_format};
 use crate::instruction_set::{InstructionSet, Set};
@@ -265,14 +265,19 @@ impl Product {
     }
 }
 
-/// The offset of a format's weights as a kernel unpacks them, and whether they have a scale for each 16 columns.
+/// What a kernel adds to the products of a format, and whether that has a scale for each 16 columns.
 #[cfg(target_arch = "x86_64")]
-type Kind = (i32, bool);
+type Kind = (Addends, bool);
 
 #[cfg(target_arch = "x86_64")]
 fn kind<F: BlockFormat>(instructions: InstructionSet) -> Kind {
     let offset = if instructions.has_avx512() { F::OFFSET } else { F::SIGNED_OFFSET };
-    (offset, F::IS_BY_16)
+    let addends = match offset {
+        0 => Addends::Sums,
+        _ if F::ARE_SUMS_SCALED && !instructions.has_avx512() => Addends::PairsOfOffset(offset),
+        _ => Addends::Offset(offset),
+    };
+    (addends, F::IS_BY_16)
 }
 
 /// The input of many rows as x86's kernels read it: a copy for each kind of weights.

@@ -234,6 +234,7 @@ fn lone_bits(bits: [u8; 2], bit: u32) -> uint8x16_t {
 struct HalfScales {
     scales: [[float32x4_t; VECTORS]; 2],
     minima: [[float32x4_t; VECTORS]; 2],
+    shared: [float32x4_t; VECTORS],
 }
 
 #[inline]
@@ -241,7 +242,8 @@ struct HalfScales {
 fn scales_of<F: BlockFormat>(block: TileBlock<'_>, half: usize) -> HalfScales {
     let f16_from = |row: usize| load_f16(&block.scales[2 * (row + half * HALF)..]);
     let none = [vdupq_n_f32(0.0); VECTORS];
-    let same = |scale, minimum| HalfScales { scales: [scale; 2], minima: [minimum; 2] };
+    let same =
+        |scale, minimum| HalfScales { scales: [scale; 2], minima: [minimum; 2], shared: none };
     let small_at = block.place * F::SCALES.small_bytes() + half * HALF;
     let small = |at: usize| load_8(&block.scales[4 * ROWS + small_at + at..]);
     let signed = |at: usize| times(f16_from(0), signed_floats(small(at)));
@@ -253,13 +255,15 @@ fn scales_of<F: BlockFormat>(block: TileBlock<'_>, half: usize) -> HalfScales {
             same(times(f16_from(0), floats(small(0))), times(f16_from(ROWS), floats(small(ROWS))))
         }
         Scales::TwoLevelsBy16 => {
-            HalfScales { scales: [signed(0), signed(ROWS)], minima: [none; 2] }
+            let scales = [signed_floats(small(0)), signed_floats(small(ROWS))];
+            HalfScales { scales, minima: [none; 2], shared: f16_from(0) }
         }
         Scales::TwoLevelsAndMinimaBy16 => {
             let (scale, minimum) = (f16_from(0), f16_from(ROWS));
             let low = |at: usize| times(scale, floats(vand_u8(small(at), vdup_n_u8(15))));
             let high = |at: usize| times(minimum, floats(vshr_n_u8::<4>(small(at))));
-            HalfScales { scales: [low(0), low(ROWS)], minima: [high(0), high(ROWS)] }
+            let (scales, minima) = ([low(0), low(ROWS)], [high(0), high(ROWS)]);
+            HalfScales { scales, minima, shared: none }
         }
     }
 }
@@ -274,19 +278,25 @@ fn add<F: BlockFormat, const M: usize>(
     xs: &[Block<'_>; M],
 ) {
     for (i, (sums, x)) in sums.iter_mut().zip(xs).enumerate() {
-        let [first_sum, second_sum] = x.sums;
+        let [first_sum, second_sum] = x.sums();
         for (v, sum) in sums.iter_mut().enumerate() {
-            let mut add = |part: int32x4_t, total: i32, half: usize| {
-                let part = vsubq_s32(part, vdupq_n_s32(F::SIGNED_OFFSET * total));
+            let part = |part: int32x4_t, total: i32| {
+                vcvtq_f32_s32(vsubq_s32(part, vdupq_n_s32(F::SIGNED_OFFSET * total)))
+            };
+            let mut add = |products: int32x4_t, total: i32, half: usize| {
                 let scale = vmulq_n_f32(scales.scales[half][v], x.scale);
-                *sum = vfmaq_f32(*sum, vcvtq_f32_s32(part), scale);
+                *sum = vfmaq_f32(*sum, part(products, total), scale);
                 if F::HAS_MINIMA {
                     let total = vdupq_n_f32(x.scale * total as f32);
                     *sum = vfmsq_f32(*sum, scales.minima[half][v], total);
                 }
             };
             let (first, second) = (products[0][i][v], products[1][i][v]);
-            if F::IS_BY_16 {
+            if F::ARE_SUMS_SCALED {
+                let first = vmulq_f32(part(first, first_sum), scales.scales[0][v]);
+                let both = vfmaq_f32(first, part(second, second_sum), scales.scales[1][v]);
+                *sum = vfmaq_f32(*sum, both, vmulq_n_f32(scales.shared[v], x.scale));
+            } else if F::IS_BY_16 {
                 add(first, first_sum, 0);
                 add(second, second_sum, 1);
             } else {

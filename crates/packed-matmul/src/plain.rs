@@ -34,7 +34,7 @@ pub fn rows<F: BlockFormat, const M: usize>(
                     }
                 }
             }
-            let total = input.sums[0] + input.sums[1];
+            let [first_sum, second_sum] = input.sums();
             for (r, sum) in sums.iter_mut().enumerate() {
                 let mut add = |part: i32, total: i32, half: usize| {
                     let part = (part - F::OFFSET * total) as f32;
@@ -44,11 +44,15 @@ pub fn rows<F: BlockFormat, const M: usize>(
                         *sum = (-scales.minima[half][r]).mul_add(total, *sum);
                     }
                 };
-                if F::IS_BY_16 {
-                    add(parts[0][r], input.sums[0], 0);
-                    add(parts[1][r], input.sums[1], 1);
+                if F::ARE_SUMS_SCALED {
+                    let part = (parts[0][r] - F::OFFSET * first_sum) as f32 * scales.scales[0][r]
+                        + (parts[1][r] - F::OFFSET * second_sum) as f32 * scales.scales[1][r];
+                    *sum = part.mul_add(scales.shared[r] * input.scale, *sum);
+                } else if F::IS_BY_16 {
+                    add(parts[0][r], first_sum, 0);
+                    add(parts[1][r], second_sum, 1);
                 } else {
-                    add(parts[0][r] + parts[1][r], total, 0);
+                    add(parts[0][r] + parts[1][r], first_sum + second_sum, 0);
                 }
             }
         }

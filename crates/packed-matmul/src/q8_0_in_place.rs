@@ -36,7 +36,7 @@ pub fn row(
         prefetch_next(rows, b * ROWS * BLOCK_BYTES);
         let input = inputs.block(index, b);
         // The products take the weights as unsigned, larger than they are by the offset.
-        let correction = Q8_0::OFFSET * (input.sums[0] + input.sums[1]);
+        let correction = Q8_0::OFFSET * input.sums().iter().sum::<i32>();
         // SAFETY: `blocks` has advanced `b` times from `first_block`, and the blocks from there on are as
         // many as the input's at least.
         let (dots, scales) = unsafe { (blocks.dots(input.values), blocks.scales()) };

@@ -232,6 +232,9 @@ pub(crate) trait BlockFormat {
     /// True if the last 16 columns of a block have another scale than the first.
     const IS_BY_16: bool =
         matches!(Self::SCALES, Scales::TwoLevelsBy16 | Scales::TwoLevelsAndMinimaBy16);
+    /// True if the sums of 16 columns are multiplied with their scales as integers, which stay below 2^24 and so are
+    /// exact in f32 too, and only then with what all of them share.
+    const ARE_SUMS_SCALED: bool = matches!(Self::SCALES, Scales::TwoLevelsBy16);
     /// True if there are minima.
     const HAS_MINIMA: bool = matches!(
         Self::SCALES,
