@@ -147,7 +147,8 @@ fn candidates(words: &[Token], parties: Parties<'_>) -> Vec<Candidate> {
             let named = Candidate::named(word.text.trim_end_matches("'s"));
             out.extend(is_new.then_some(Candidate { neuter: true, ..named }));
         } else if is_new && is_name(words, i, parties.speaker) {
-            out.push(Candidate::named(&word.text));
+            let (name, gender) = with_title(words, i);
+            out.push(Candidate { gender, ..Candidate::named(&name) });
         } else if is_new && let Some(owner) = owner_of_a_thing(words, i, parties.speaker) {
             out.push(Candidate::named(owner));
         }
@@ -214,6 +215,20 @@ fn creature(
     };
     let gender = Gender::of(&word.lower);
     Some(Candidate { text, gender, neuter: PETS.has(&word.lower), thing: false, plural })
+}
+
+/// "Ms. Yazzie", not "Ms".
+fn with_title(words: &[Token], i: usize) -> (String, Gender) {
+    let gender = match words[i].lower.as_str() {
+        "mr" | "sir" => Gender::Male,
+        "miss" | "mrs" | "ms" | "madam" => Gender::Female,
+        "dr" | "prof" => Gender::Unknown,
+        _ => return (words[i].text.clone(), Gender::Unknown),
+    };
+    let name = i + 1 + usize::from(words.get(i + 1).is_some_and(|t| t.text == "."));
+    let is_named = words.is_upper(name) && words[name].word;
+    let text = if is_named { join(&words[i..=name]) } else { words[i].text.clone() };
+    (text.trim().trim_end_matches("'s").to_owned(), gender)
 }
 
 /// "Rui's birthday": Rui. "Rui's wife" is somebody herself.

@@ -191,6 +191,11 @@ fn is_quoted(before: &str, after: &str) -> bool {
     open % 2 == 1 && after.contains(['"', '”'])
 }
 
+/// "The last Saturday of September", but "March of 2015".
+fn of_another(after: &str) -> bool {
+    after.strip_prefix(" of ").is_some_and(|of| !of.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 /// How the expression reads between what comes before and after: the text, and how many bytes of
 /// `before` stay. `None` to leave it as it was said.
 fn phrase(e: &Expression, before: &str, after: &str, said: &str) -> Option<(String, usize)> {
@@ -203,8 +208,8 @@ fn phrase(e: &Expression, before: &str, after: &str, said: &str) -> Option<(Stri
     if matches!(e.preposition, Some(p) if p.is_empty()) {
         return Some((e.noun.clone(), before.len()));
     }
-    // "on Tuesdays" is a habit.
-    if after.starts_with('s') || after.starts_with('-') {
+    // "on Tuesdays" is a habit, "the last Saturday of September" another day.
+    if after.starts_with('s') || after.starts_with('-') || of_another(after) {
         return None;
     }
     let with_article = |noun: &str| {

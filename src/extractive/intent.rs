@@ -15,6 +15,7 @@ static RECALL_REQUESTS: Patterns = Patterns::new("recall requests");
 static REQUESTS: Patterns = Patterns::new("requests");
 static WRITING: Words = Words::new("writing");
 static WISHES: Patterns = Patterns::new("wishes");
+static RHETORICAL: Patterns = Patterns::new("rhetorical questions");
 static SUBJECTS_OF_QUESTIONS: Words = Words::new("subjects of questions");
 
 /// What a user's message wants. A message that tells something and asks something is a question.
@@ -31,6 +32,8 @@ pub fn intent(text: &str) -> Intent {
         let words = strip_opening(&tokens(sentence));
         if asked_to_remind(sentence).is_some() {
             told = true;
+        } else if is_rhetorical(&words) {
+            // Asks nobody.
         } else if is_recall_request(&words) {
             asked = Some(Intent::Question);
         } else if is_thanks(sentence) && !sentence.trim_end().ends_with('?') {
@@ -85,6 +88,12 @@ pub fn only_requests(text: &str) -> bool {
         })
     };
     intent(text) == Intent::Request && !tells_of_self() && !tells_something(text)
+}
+
+/// "Where did the time go": asks nobody.
+fn is_rhetorical(words: &[Token]) -> bool {
+    let lower: Vec<&str> = words.iter().filter(|t| t.word).map(|t| t.lower.as_str()).collect();
+    RHETORICAL.match_any(&lower)
 }
 
 /// Asks something, with or without a question mark.

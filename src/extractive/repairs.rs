@@ -112,7 +112,9 @@ pub(super) fn restore_subject(mut words: Vec<Token>) -> Vec<Token> {
     let j = words.iter().take_while(|t| t.among(&led)).count();
     let (first, next) = (words.lower(j), words.lower(j + 1));
     let subject: &[&str] = match first {
-        "took" | "got" if matches!(next, "me" | "my" | "us") => return words,
+        // Somebody else did that to the speaker.
+        _ if matches!(next, "me" | "us") => return words,
+        "took" | "got" if next == "my" => return words,
         _ if PASTS_WITHOUT_A_SUBJECT.has(first) => &["I"],
         "gonna" => &["I", "am"],
         "going" if next == "to" => &["I", "am"],

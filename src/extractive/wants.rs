@@ -103,7 +103,7 @@ pub fn no_small_talk(text: &str) -> Option<Wants> {
 
 /// Whether people ask about themselves or what is theirs: "Where do I live?"
 fn is_personal(text: &str) -> bool {
-    let own = ["i", "my", "mine", "we", "our", "us"];
+    let own = ["i", "me", "my", "mine", "we", "our", "us"];
     lexicon::words(text).any(|word| own.contains(&word.to_lowercase().as_str()))
 }
 

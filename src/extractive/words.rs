@@ -196,12 +196,28 @@ fn resolve_clitics(tokens: &mut [Token]) {
             "'d" if next == "better" => "had",
             "'d" if lexicon::is_participle(&next) && !lexicon::is_base_verb(&next) => "had",
             "'d" => "would",
-            "'s" if i > 0 && lexicon::is_only_participle(&next) => "has",
+            "'s" if i > 0 && (lexicon::is_only_participle(&next) || has_done(&tokens[i + 1..])) => {
+                "has"
+            }
             "'s" if i > 0 => "is",
             _ => continue,
         };
         tokens[i] = Token::new(fixed, true);
     }
+}
+
+/// "'s put a code on it", "'s robbed me", "'s asked to stay": a participle with an object. Of the ones that take an object
+/// in the passive nobody can tell.
+fn has_done(words: &[Token]) -> bool {
+    const IN_THE_PASSIVE: [&str; 9] =
+        ["allowed", "awarded", "called", "given", "named", "offered", "owed", "paid", "shown"];
+    const OBJECTS: [&str; 13] =
+        ["a", "an", "her", "him", "his", "it", "me", "my", "our", "the", "their", "them", "us"];
+    let mut words = words.iter().skip_while(|t| lexicon::is_adverb(&t.lower));
+    let (Some(verb), Some(next)) = (words.next(), words.next()) else { return false };
+    lexicon::is_participle(&verb.lower)
+        && !verb.among(&IN_THE_PASSIVE)
+        && (next.among(&OBJECTS) || verb.is("asked") && next.among(&["for", "if", "to"]))
 }
 
 /// Puts a sentence together again.
