@@ -125,7 +125,13 @@ pub fn nearest(
     };
     let own = candidates.iter().enumerate().filter(|(_, c)| is_own(c, person));
     let own = own.filter(|(_, c)| intent(&c.text) != Intent::Question);
-    let likely = |c: &Candidate| c.answers.unwrap_or_default();
+    // A message that was not read itself is as likely as what was made of it.
+    let of_part = |text: &str| {
+        let told = stems(text);
+        let parts = candidates.iter().filter(|part| stems(&part.text).is_subset(&told));
+        parts.filter_map(|part| part.answers).reduce(f64::max)
+    };
+    let likely = |c: &Candidate| c.answers.or_else(|| of_part(&c.text)).unwrap_or_default();
     let own: Vec<(usize, usize, &Candidate)> = own.map(|(i, c)| (met(&c.text), i, c)).collect();
     let likeliest = own.iter().max_by(|(_, _, a), (_, _, b)| likely(a).total_cmp(&likely(b)));
     let most = || {
@@ -258,7 +264,7 @@ mod tests {
             raw_speaker: Some("The user".into()),
             ..evidence(text, date(2026, 11, 29).at(10, 0, 0, 0))
         };
-        let mut candidates = [
+        let mut candidates = vec![
             told("he is on the stingray badge already"),
             told("which badge is next?"),
             told("I work at the bakery"),
@@ -279,8 +285,19 @@ mod tests {
             "what illness did my kids catch?",
             Some("the twins came down with chicken pox"),
         );
+        // … which may have been read by a part that is nobody's words …
+        candidates[3].answers = None;
+        candidates.push(Candidate {
+            answers: Some(0.05),
+            ..evidence("Twins came down", date(2026, 11, 29).at(10, 0, 0, 0))
+        });
+        check(
+            &candidates,
+            "what illness did my kids catch?",
+            Some("the twins came down with chicken pox"),
+        );
         // … and where nothing does, what shares a word.
-        candidates[3].answers = Some(0.015);
+        candidates.pop();
         check(
             &candidates,
             "which badge is my lad working on?",
