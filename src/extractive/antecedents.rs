@@ -225,10 +225,10 @@ fn with_title(words: &[Token], i: usize) -> (String, Gender) {
         "dr" | "prof" => Gender::Unknown,
         _ => return (words[i].text.clone(), Gender::Unknown),
     };
-    let name = i + 1 + usize::from(words.get(i + 1).is_some_and(|t| t.text == "."));
+    let name = i + 1 + usize::from(words.lower(i + 1) == ".");
     let is_named = words.is_upper(name) && words[name].word;
     let text = if is_named { join(&words[i..=name]) } else { words[i].text.clone() };
-    (text.trim().trim_end_matches("'s").to_owned(), gender)
+    (text.trim_end_matches("'s").to_owned(), gender)
 }
 
 /// "Rui's birthday": Rui. "Rui's wife" is somebody herself.

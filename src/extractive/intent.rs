@@ -6,16 +6,16 @@ use super::openings::strip_opening;
 use super::patterns::Patterns;
 use super::planning::asked_to_remind;
 use super::small_talk::{is_greeting, is_small_talk, is_thanks};
-use super::words::{Token, tokens};
+use super::words::{Sentence, Token, tokens};
 use super::{Intent, Utterance, says_something, sentences};
 
 static AUXILIARY_START: Words = Words::new("auxiliaries that ask");
 static COMMANDS: Words = Words::new("commands");
 static RECALL_REQUESTS: Patterns = Patterns::new("recall requests");
 static REQUESTS: Patterns = Patterns::new("requests");
+static RHETORICAL: Patterns = Patterns::new("rhetorical questions");
 static WRITING: Words = Words::new("writing");
 static WISHES: Patterns = Patterns::new("wishes");
-static RHETORICAL: Patterns = Patterns::new("rhetorical questions");
 static SUBJECTS_OF_QUESTIONS: Words = Words::new("subjects of questions");
 
 /// What a user's message wants. A message that tells something and asks something is a question.
@@ -92,8 +92,7 @@ pub fn only_requests(text: &str) -> bool {
 
 /// "Where did the time go": asks nobody.
 fn is_rhetorical(words: &[Token]) -> bool {
-    let lower: Vec<&str> = words.iter().filter(|t| t.word).map(|t| t.lower.as_str()).collect();
-    RHETORICAL.match_any(&lower)
+    RHETORICAL.match_any(&words.lower_words())
 }
 
 /// Asks something, with or without a question mark.

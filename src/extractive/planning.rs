@@ -17,7 +17,7 @@ use super::openings::strip_opening;
 use super::patterns::Patterns;
 use super::question::asking_sentence;
 use super::second_person::to_second_person;
-use super::words::{join, tokens};
+use super::words::{Sentence, join, tokens};
 use super::{Candidate, ExtractiveAnswer};
 
 static ASKS_IF_POSSIBLE: Patterns = Patterns::new("asks if it is possible");
@@ -73,7 +73,7 @@ pub fn asks_to_be_reminded(text: &str) -> bool {
 /// Whether a message asks what is planned, and nothing more: "What's on next week?", "Am I free on Friday?"
 pub fn asks_what_is_on(text: &str) -> bool {
     let words = strip_opening(&tokens(lexicon::clip(text, 400)));
-    let words: Vec<&str> = words.iter().filter(|t| t.word).map(|t| t.lower.as_str()).collect();
+    let words = words.lower_words();
     let of_agenda = |word: &&str| {
         OF_AGENDAS.has(word)
             || lexicon::STOP.has(word)

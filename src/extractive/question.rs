@@ -11,7 +11,7 @@ use super::dates::{self, DateSpan};
 use super::lexicon;
 use super::lists::Words;
 use super::patterns::Patterns;
-use super::words::{Token, tokens};
+use super::words::{Sentence, Token, tokens};
 use super::{intent, openings};
 
 static ATTRIBUTES: Patterns = Patterns::new("attributes");
@@ -35,7 +35,7 @@ const POINTING_BACK: [&str; 14] = [
 pub fn misses_when(question: &str, reply: &str) -> bool {
     let asked = asking_sentence(lexicon::clip(question, 2_000));
     let words = openings::strip_opening(&tokens(asked));
-    let lower: Vec<&str> = words.iter().filter(|t| t.word).map(|t| t.lower.as_str()).collect();
+    let lower = words.lower_words();
     let says_when = |word: &str| {
         let lower = word.to_lowercase();
         SAYS_WHEN.has(&lower)

@@ -119,28 +119,26 @@ pub fn nearest(
     /// text eight.
     const LIKELY_MIN: f64 = 0.02;
     let asked = analyse(question, now, person, &HashSet::new());
-    let met = |text: &str| {
-        let told = stems(text);
-        asked.words.iter().filter(|stem| !GENERAL.has(stem) && told.contains(*stem)).count()
-    };
-    let own = candidates.iter().enumerate().filter(|(_, c)| is_own(c, person));
-    let own = own.filter(|(_, c)| intent(&c.text) != Intent::Question);
+    let told: Vec<HashSet<String>> = candidates.iter().map(|c| stems(&c.text)).collect();
+    let own = (0..candidates.len()).filter(|&i| is_own(&candidates[i], person));
+    let own = own.filter(|&i| intent(&candidates[i].text) != Intent::Question);
     // A message that was not read itself is as likely as what was made of it.
-    let of_part = |text: &str| {
-        let told = stems(text);
-        let parts = candidates.iter().filter(|part| stems(&part.text).is_subset(&told));
-        parts.filter_map(|part| part.answers).reduce(f64::max)
+    let of_part = |i: usize| {
+        let parts = candidates.iter().zip(&told).filter(|(_, part)| part.is_subset(&told[i]));
+        parts.filter_map(|(part, _)| part.answers).reduce(f64::max)
     };
-    let likely = |c: &Candidate| c.answers.or_else(|| of_part(&c.text)).unwrap_or_default();
-    let own: Vec<(usize, usize, &Candidate)> = own.map(|(i, c)| (met(&c.text), i, c)).collect();
-    let likeliest = own.iter().max_by(|(_, _, a), (_, _, b)| likely(a).total_cmp(&likely(b)));
+    let likely = |i: usize| candidates[i].answers.or_else(|| of_part(i)).unwrap_or_default();
+    let own: Vec<(f64, usize)> = own.map(|i| (likely(i), i)).collect();
+    let likeliest = own.iter().max_by(|(a, _), (b, _)| a.total_cmp(b));
+    let met = |i: usize| {
+        asked.words.iter().filter(|stem| !GENERAL.has(stem) && told[i].contains(*stem)).count()
+    };
     let most = || {
-        let near = own.iter().filter(|(met, ..)| *met > 0);
-        near.max_by(|(m, _, a), (n, _, b)| m.cmp(n).then(a.at.cmp(&b.at)))
+        let near = own.iter().filter(|(_, i)| met(*i) > 0);
+        near.max_by_key(|(_, i)| (met(*i), candidates[*i].at))
     };
-    let likeliest = likeliest.filter(|(_, _, c)| likely(c) >= LIKELY_MIN);
-    let &(_, index, nearest) = likeliest.or_else(most)?;
-    let quoted = reading::quote(nearest, index, true, person, "");
+    let &(_, index) = likeliest.filter(|(likely, _)| *likely >= LIKELY_MIN).or_else(most)?;
+    let quoted = reading::quote(&candidates[index], index, true, person, "");
     let since = told_since(question, &quoted, candidates, now, person, odds);
     let (since, later) = since.map(|since| (since.text, since.cited)).unwrap_or_default();
     let text = format!("{NEAREST}{}{since}", quoted.text);

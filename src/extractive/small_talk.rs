@@ -3,7 +3,7 @@
 use super::lexicon::{self, REACTION, STOP};
 use super::lists::{Table, Words};
 use super::patterns::Patterns;
-use super::words::{Token, tokens};
+use super::words::{Sentence, Token, tokens};
 
 static AROUND_MOODS: Words = Words::new("around moods");
 static ASKS_FOR_MEMORIES: Words = Words::new("asks for memories");
@@ -70,7 +70,7 @@ pub fn with_feeling(text: &str, noted: String) -> String {
 fn said_first(text: &str) -> Option<&'static str> {
     const WORDS_MAX: usize = 60;
     let words = tokens(lexicon::clip(text, 400));
-    let words: Vec<&str> = words.iter().filter(|t| t.word).map(|t| t.lower.as_str()).collect();
+    let words = words.lower_words();
     let is_year = |word: &&str| matches!(word.parse(), Ok(1900_u16..2100));
     let is_of_now = words.len() <= WORDS_MAX && !words.iter().any(is_year);
     let said = is_of_now.then(|| SAID_FIRST.label(&words)).flatten();
@@ -86,7 +86,7 @@ fn lower_words(sentence: &str) -> Vec<String> {
 
 /// Reactions, wishes, agreement: nothing that lasts.
 pub(super) fn is_small_talk(words: &[Token]) -> bool {
-    let lower: Vec<&str> = words.iter().filter(|t| t.word).map(|t| t.lower.as_str()).collect();
+    let lower = words.lower_words();
     if lower.iter().all(|w| is_empty(w)) {
         // "I love my job" says something; digits and names are never in the lists.
         let about_self = matches!(lower.first(), Some(&("i" | "my"))) && lower.len() <= 6;

@@ -330,8 +330,7 @@ fn tells(words: &[Token], sentence: &str) -> bool {
 
 /// "I have a question", "I told you", "I'm writing to you": nothing outside this conversation.
 fn is_about_the_conversation(words: &[Token]) -> bool {
-    let lower: Vec<&str> = words.iter().filter(|t| t.word).map(|t| t.lower.as_str()).collect();
-    ABOUT_THE_CONVERSATION.match_any(&lower)
+    ABOUT_THE_CONVERSATION.match_any(&words.lower_words())
 }
 
 /// Begins with a pronoun that was not resolved.

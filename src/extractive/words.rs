@@ -58,6 +58,8 @@ pub(super) trait Sentence {
     fn is_upper(&self, i: usize) -> bool;
     /// The first index from `i` on that does not hold an adverb.
     fn after_adverbs(&self, i: usize) -> usize;
+    /// The words in lowercase, without punctuation.
+    fn lower_words(&self) -> Vec<&str>;
 }
 
 impl Sentence for [Token] {
@@ -75,6 +77,10 @@ impl Sentence for [Token] {
 
     fn after_adverbs(&self, i: usize) -> usize {
         i + self.iter().skip(i).take_while(|t| lexicon::is_adverb(&t.lower)).count()
+    }
+
+    fn lower_words(&self) -> Vec<&str> {
+        self.iter().filter(|t| t.word).map(|t| t.lower.as_str()).collect()
     }
 }
 
@@ -187,18 +193,13 @@ fn open_contraction(word: &str) -> Vec<String> {
 /// "'d" → "had" or "would"; "'s" → "is" or "has".
 fn resolve_clitics(tokens: &mut [Token]) {
     for i in 0..tokens.len() {
-        let next = tokens[i + 1..]
-            .iter()
-            .find(|t| !lexicon::is_adverb(&t.lower))
-            .map(|t| t.lower.clone())
-            .unwrap_or_default();
+        let verb = tokens.after_adverbs(i + 1);
+        let next = tokens.lower(verb);
         let fixed = match tokens[i].lower.as_str() {
             "'d" if next == "better" => "had",
-            "'d" if lexicon::is_participle(&next) && !lexicon::is_base_verb(&next) => "had",
+            "'d" if lexicon::is_participle(next) && !lexicon::is_base_verb(next) => "had",
             "'d" => "would",
-            "'s" if i > 0 && (lexicon::is_only_participle(&next) || has_done(&tokens[i + 1..])) => {
-                "has"
-            }
+            "'s" if i > 0 && (lexicon::is_only_participle(next) || has_done(tokens, verb)) => "has",
             "'s" if i > 0 => "is",
             _ => continue,
         };
@@ -208,16 +209,15 @@ fn resolve_clitics(tokens: &mut [Token]) {
 
 /// "'s put a code on it", "'s robbed me", "'s asked to stay": a participle with an object. Of the ones that take an object
 /// in the passive nobody can tell.
-fn has_done(words: &[Token]) -> bool {
+fn has_done(words: &[Token], verb: usize) -> bool {
     const IN_THE_PASSIVE: [&str; 9] =
         ["allowed", "awarded", "called", "given", "named", "offered", "owed", "paid", "shown"];
     const OBJECTS: [&str; 13] =
         ["a", "an", "her", "him", "his", "it", "me", "my", "our", "the", "their", "them", "us"];
-    let mut words = words.iter().skip_while(|t| lexicon::is_adverb(&t.lower));
-    let (Some(verb), Some(next)) = (words.next(), words.next()) else { return false };
-    lexicon::is_participle(&verb.lower)
-        && !verb.among(&IN_THE_PASSIVE)
-        && (next.among(&OBJECTS) || verb.is("asked") && next.among(&["for", "if", "to"]))
+    lexicon::is_participle(words.lower(verb))
+        && !words.among(verb, &IN_THE_PASSIVE)
+        && (words.among(verb + 1, &OBJECTS)
+            || words.lower(verb) == "asked" && words.among(verb + 1, &["for", "if", "to"]))
 }
 
 /// Puts a sentence together again.

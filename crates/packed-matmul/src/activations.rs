@@ -28,6 +28,13 @@ pub struct Int8Rows {
 /// bits when it adds products in 16.
 type PairSums = [i16; 2];
 
+/// The first in the lower half.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub fn bits_of_pair([first, last]: PairSums) -> u32 {
+    u32::from(first.cast_unsigned()) | u32::from(last.cast_unsigned()) << 16
+}
+
 /// The rounding errors of coarse blocks, in 8 bits too: their products are added to those of the rows.
 #[derive(Debug)]
 pub struct Rests {
@@ -185,7 +192,8 @@ pub enum Addends {
 
 #[cfg(target_arch = "x86_64")]
 impl Int8Rows {
-    /// The panels of the rows, `n_blocks` blocks each, for weights with a scale for each 16 columns or not. The last is filled up with zeros if so many rows are left that one by one they would take as long.
+    /// The panels of the rows, `n_blocks` blocks each, for weights with a scale for each 16 columns or not. The last is
+    /// filled up with zeros if so many rows are left that one by one they would take as long.
     pub fn panels(&self, addends: Addends, is_by_16: bool) -> Vec<PanelBlock> {
         const ZEROS: Block<'_> = Block { values: &[0; BLOCK], scale: 0.0, pair_sums: [[0; 2]; 2] };
         let (n_blocks, n_rows) = (self.n_blocks, self.n_rows());
@@ -202,11 +210,9 @@ impl Int8Rows {
                 let sum = if is_by_16 { [first, last][half] } else { first + last };
                 match addends {
                     Addends::Offset(offset) => (-offset * sum).cast_unsigned(),
-                    Addends::PairsOfOffset(offset) => {
-                        let [first, last] = row.pair_sums[half]
-                            .map(|sum| (-offset * i32::from(sum)).cast_unsigned() & 0xffff);
-                        first | last << 16
-                    }
+                    Addends::PairsOfOffset(offset) => bits_of_pair(
+                        row.pair_sums[half].map(|sum| sum.wrapping_mul(-offset as i16)),
+                    ),
                     Addends::Sums => (row.scale * sum as f32).to_bits(),
                 }
             };

@@ -32,6 +32,8 @@ mod packing;
 mod packing_avx512;
 mod plain;
 #[cfg(target_arch = "x86_64")]
+mod prefetch;
+#[cfg(target_arch = "x86_64")]
 mod q8_0_in_place;
 #[cfg(test)]
 mod tests;

@@ -340,7 +340,7 @@ fn row_of_tile<F: BlockFormat>(tile: &[u8], row: usize, out: &mut [f32]) {
         for (quad, out) in out.chunks_exact_mut(4).enumerate() {
             let values = quad_values::<F>(block.values, quad);
             let (scale, minimum) = (scales.scales[quad / 4][row], scales.minima[quad / 4][row]);
-            let scale = if F::ARE_SUMS_SCALED { scales.shared[row] * scale } else { scale };
+            let scale = scales.shared[row] * scale;
             for (out, &value) in out.iter_mut().zip(&values[4 * row..4 * row + 4]) {
                 let value = (i32::from(value) - F::OFFSET) as f32;
                 *out = scale.mul_add(value, -minimum);
@@ -376,7 +376,7 @@ pub(crate) fn tile_block<F: BlockFormat>(tile: &[u8], block: usize) -> TileBlock
 pub(crate) struct BlockScales {
     pub scales: [[f32; ROWS]; 2],
     pub minima: [[f32; ROWS]; 2],
-    /// What `scales` are still to be multiplied with, where [`BlockFormat::ARE_SUMS_SCALED`].
+    /// What `scales` are still to be multiplied with: 1 but for [`BlockFormat::ARE_SUMS_SCALED`].
     pub shared: [f32; ROWS],
 }
 
@@ -395,28 +395,29 @@ fn f16_at(bytes: &[u8], index: usize) -> f32 {
 impl BlockScales {
     #[inline(always)]
     pub fn read<F: BlockFormat>(TileBlock { scales, place, .. }: TileBlock<'_>) -> Self {
-        let none = [0.0; ROWS];
+        let (none, ones) = ([0.0; ROWS], [1.0; ROWS]);
         let f16s =
             |from: usize| -> [f32; ROWS] { std::array::from_fn(|r| f16_at(scales, from + r)) };
         let [scale, minimum] = [f16s(0), f16s(ROWS)];
         let small_bytes = F::SCALES.small_bytes();
         let small = &scales[scales.len().min(4 * ROWS + place * small_bytes)..];
         let signed = |at: usize| -> [f32; ROWS] {
-            std::array::from_fn(|r| scale[r] * f32::from(small[at + r].cast_signed()))
+            std::array::from_fn(|r| f32::from(small[at + r].cast_signed()))
         };
-        let same = |scale, minimum| Self { scales: [scale; 2], minima: [minimum; 2], shared: none };
+        let same = |scale, minimum| Self { scales: [scale; 2], minima: [minimum; 2], shared: ones };
         match F::SCALES {
             Scales::Single => same(f16s(place * ROWS), none),
             Scales::SingleAndMinimum => same(scale, minimum),
-            Scales::TwoLevels => same(signed(0), none),
+            Scales::TwoLevels => {
+                let small = signed(0);
+                same(std::array::from_fn(|r| scale[r] * small[r]), none)
+            }
             Scales::TwoLevelsAndMinima => same(
                 std::array::from_fn(|r| scale[r] * f32::from(small[r])),
                 std::array::from_fn(|r| minimum[r] * f32::from(small[ROWS + r])),
             ),
             Scales::TwoLevelsBy16 => {
-                let small =
-                    |at: usize| std::array::from_fn(|r| f32::from(small[at + r].cast_signed()));
-                Self { scales: [small(0), small(ROWS)], minima: [none; 2], shared: scale }
+                Self { scales: [signed(0), signed(ROWS)], minima: [none; 2], shared: scale }
             }
             Scales::TwoLevelsAndMinimaBy16 => {
                 let low = |r: usize| f32::from(small[r] & 15);
@@ -424,7 +425,7 @@ impl BlockScales {
                 Self {
                     scales: [0, ROWS].map(|at| std::array::from_fn(|r| scale[r] * low(at + r))),
                     minima: [0, ROWS].map(|at| std::array::from_fn(|r| minimum[r] * high(at + r))),
-                    shared: none,
+                    shared: ones,
                 }
             }
         }

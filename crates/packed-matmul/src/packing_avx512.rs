@@ -13,6 +13,7 @@ use crate::formats::{
 };
 use crate::matrix::ROWS;
 use crate::packing::pack_by_definition;
+use crate::prefetch::prefetch_next;
 
 /// One block of each of sixteen rows, from some byte of it on.
 #[derive(Clone, Copy)]
@@ -485,14 +486,4 @@ fn store_short(vector: __m256i, out: &mut [u8]) {
     assert!(out.len() >= 32);
     // SAFETY: `out` has room for 32 bytes, as asserted.
     unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), vector) }
-}
-
-/// Prefetches bytes of the rows after these: they are read next.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn prefetch_next(rows: &[u8], at: usize, n_bytes: usize) {
-    for line in (0..n_bytes).step_by(64) {
-        let next = rows.as_ptr().wrapping_add(rows.len() + at + line);
-        _mm_prefetch::<_MM_HINT_T1>(next.cast());
-    }
 }

@@ -12,6 +12,7 @@ use crate::activations::Int8Rows;
 use crate::avx512::to_array;
 use crate::formats::{BlockFormat, Q8_0};
 use crate::matrix::{BLOCK, ROWS};
+use crate::prefetch::prefetch_next;
 
 /// A scale in f16 and 32 signed bytes.
 const BLOCK_BYTES: usize = Q8_0::FILE_BLOCK_BYTES;
@@ -33,7 +34,7 @@ pub fn row(
     let mut blocks = Blocks::from(rows, row_bytes, first_block);
     let mut sum = _mm512_setzero_ps();
     for b in 0..inputs.n_blocks() {
-        prefetch_next(rows, b * ROWS * BLOCK_BYTES);
+        prefetch_next(rows, b * ROWS * BLOCK_BYTES, ROWS * BLOCK_BYTES);
         let input = inputs.block(index, b);
         // The products take the weights as unsigned, larger than they are by the offset.
         let correction = Q8_0::OFFSET * input.sums().iter().sum::<i32>();
@@ -143,15 +144,4 @@ fn four_sums([a, b, c, d]: [__m512i; 4]) -> __m512i {
     let two = |a, b| _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
     let (first, second) = (two(a, b), two(c, d));
     _mm512_add_epi32(_mm512_unpacklo_epi64(first, second), _mm512_unpackhi_epi64(first, second))
-}
-
-/// Prefetches a part of the sixteen rows after these, which are read next. Into L2: L1 has no room for
-/// both.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn prefetch_next(rows: &[u8], at: usize) {
-    for line in (0..ROWS * BLOCK_BYTES).step_by(64) {
-        let next = rows.as_ptr().wrapping_add(rows.len() + at + line);
-        _mm_prefetch::<_MM_HINT_T1>(next.cast());
-    }
 }
