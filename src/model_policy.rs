@@ -3,10 +3,12 @@
 //!
 //! What is special about the built-in starter is decided here, and for the chat in `chat::policy`.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::extractive::{self, CHANGE_MIN, Wants};
-use crate::interfaces::{ModelInfo, Reranker};
+use crate::interfaces::{LanguageModel, ModelError, ModelInfo, Models, Reranker};
 use crate::prompts::Style;
 
 /// The value of the settings `writer` and `reader`.
@@ -162,18 +164,31 @@ pub struct Grade {
 }
 
 impl Grade {
-    /// Every step with its score, and whether this model does it unless the settings say otherwise.
-    pub fn steps(&self, info: &ModelInfo) -> [(&'static str, Score, bool); 7] {
+    /// Every step with its score, and who does it unless the settings say otherwise. `memory`: whether there is
+    /// [`Models::memory`].
+    pub fn steps(
+        &self,
+        info: &ModelInfo,
+        memory: bool,
+    ) -> [(&'static str, Score, &'static str); 7] {
         let plan = Plan::of(Mode::Auto, info, Some(self));
-        let reads = reader_generates(Mode::Auto, info, Some(self));
+        let built_in = memory.then(|| Plan::of_built_in(Mode::Auto, Some(self)));
+        let built_in = built_in.unwrap_or_default();
+        let by = |model: bool| if model { "model" } else { "rules" };
+        let named = |built_in: bool, model: bool| if built_in { "starter" } else { by(model) };
+        let reads = match reader(Mode::Auto, info, Some(self), memory) {
+            Reader::Extractive => "rules",
+            Reader::BuiltIn => "starter",
+            Reader::Generative => "model",
+        };
         [
             ("answering", self.answering, reads),
-            ("extraction", self.extraction, plan.semantics),
-            ("router", self.router, plan.router),
-            ("boundary", self.boundary, plan.boundary),
-            ("conflict", self.conflict, plan.conflict),
-            ("title", self.title, plan.episode),
-            ("theme", self.theme, plan.theme),
+            ("extraction", self.extraction, by(plan.semantics)),
+            ("router", self.router, by(plan.router)),
+            ("boundary", self.boundary, by(plan.boundary)),
+            ("conflict", self.conflict, by(plan.conflict)),
+            ("title", self.title, named(built_in.episode, plan.episode)),
+            ("theme", self.theme, named(built_in.theme, plan.theme)),
         ]
     }
 
@@ -222,6 +237,18 @@ impl Plan {
         self.boundary || self.semantics || self.conflict
     }
 
+    /// What [`Models::memory`] does beside a model with this grade: it names, unless that one does it better.
+    pub fn of_built_in(mode: Mode, grade: Option<&Grade>) -> Self {
+        let names = |score: fn(&Grade) -> Score, own: f64| {
+            mode == Mode::Auto && grade.is_none_or(|grade| score(grade).model <= own)
+        };
+        Self {
+            episode: names(|grade| grade.title, BUILT_IN_TITLE),
+            theme: names(|grade| grade.theme, BUILT_IN_THEME),
+            ..Self::default()
+        }
+    }
+
     /// The plan for `writer = mode`.
     pub fn of(mode: Mode, info: &ModelInfo, grade: Option<&Grade>) -> Self {
         match (mode, grade) {
@@ -243,17 +270,60 @@ impl Plan {
     }
 }
 
-/// Whether the model answers under `reader = mode`; otherwise rules quote memory.
-pub fn reader_generates(mode: Mode, info: &ModelInfo, grade: Option<&Grade>) -> bool {
+/// What `model check` gives the built-in model for answering, titles and names of themes (models/starter/card.md).
+const BUILT_IN_ANSWERING: f64 = 0.65;
+const BUILT_IN_TITLE: f64 = 0.92;
+const BUILT_IN_THEME: f64 = 0.67;
+
+/// Who reads memories for an answer that the rules are not sure of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    /// Rules quote them.
+    Extractive,
+    /// [`Models::memory`].
+    BuiltIn,
+    /// The model that chats.
+    Generative,
+}
+
+/// With [`Models::memory`] a model without a grade reads by itself from this size on. Of 92 questions about what strangers told, the
+/// built-in model's answers held 60, those of Qwen2.5-Coder-0.5B 47; none in between was tried.
+const N_PARAMETERS_READ_MIN: u64 = 1_000_000_000;
+
+/// Who reads under `reader = mode`. `memory`: whether there is [`Models::memory`].
+pub fn reader(mode: Mode, info: &ModelInfo, grade: Option<&Grade>, memory: bool) -> Reader {
     let is_large = info.n_parameters >= N_PARAMETERS_GENERATE_MIN;
-    match (mode, grade) {
-        (Mode::Extractive, _) => false,
+    let reads = match (mode, grade) {
+        (Mode::Extractive, _) => return Reader::Extractive,
         (Mode::Generative, _) => true,
         (Mode::Auto, _) if info.starter => true,
+        (Mode::Auto, None) if memory => info.n_parameters >= N_PARAMETERS_READ_MIN,
         (Mode::Auto, None) => is_large,
+        (Mode::Auto, Some(grade)) if memory => {
+            grade.answering.model >= grade.answering.rules.max(BUILT_IN_ANSWERING)
+        }
         // What the rules are sure of they answer in any case.
         (Mode::Auto, Some(grade)) if is_large => grade.answering.model >= grade.answering.rules,
         (Mode::Auto, Some(grade)) => grade.answering.is_better(),
+    };
+    match (reads, memory) {
+        (true, _) => Reader::Generative,
+        (false, true) => Reader::BuiltIn,
+        (false, false) => Reader::Extractive,
+    }
+}
+
+/// The model that reads, where one does.
+///
+/// # Errors
+/// If it can't be loaded.
+pub fn reading_model(
+    reader: Reader,
+    models: &Models,
+) -> Result<Arc<dyn LanguageModel>, ModelError> {
+    match (&models.memory, reader) {
+        (Some(memory), Reader::BuiltIn) => memory.loaded(),
+        _ => Ok(Arc::clone(&models.language)),
     }
 }
 
@@ -313,7 +383,8 @@ mod tests {
     fn only_a_graded_model_writes() {
         let check = |info: ModelInfo, grade: Option<Grade>, [writes, reads]: [bool; 2]| {
             assert_eq!(Plan::of(Mode::Auto, &info, grade.as_ref()).semantics, writes);
-            assert_eq!(reader_generates(Mode::Auto, &info, grade.as_ref()), reads);
+            let reads = if reads { Reader::Generative } else { Reader::Extractive };
+            assert_eq!(reader(Mode::Auto, &info, grade.as_ref(), false), reads);
         };
         check(info(135_000_000, true), None, [false, true]);
         check(info(135_000_000, true), Some(grade(1.0)), [false, true]);
@@ -325,6 +396,30 @@ mod tests {
         check(info(600_000_000, false), None, [false, true]);
         check(info(600_000_000, false), Some(grade(0.3)), [false; 2]);
         check(info(135_000_000, false), Some(grade(0.9)), [true; 2]);
+    }
+
+    #[test]
+    fn the_built_in_model_reads_for_one_that_reads_worse() {
+        let check = |info: ModelInfo, grade: Option<Grade>, expected| {
+            assert_eq!(reader(Mode::Auto, &info, grade.as_ref(), true), expected);
+            assert_eq!(reader(Mode::Extractive, &info, None, true), Reader::Extractive);
+            assert_eq!(reader(Mode::Generative, &info, None, true), Reader::Generative);
+        };
+        check(info(500_000_000, false), None, Reader::BuiltIn);
+        check(info(1_500_000_000, false), None, Reader::Generative);
+        check(info(1_500_000_000, false), Some(grade(0.6)), Reader::BuiltIn);
+        // Its rules had 0.7.
+        check(info(500_000_000, false), Some(grade(0.68)), Reader::BuiltIn);
+        check(info(135_000_000, false), Some(grade(0.71)), Reader::Generative);
+        check(info(135_000_000, true), None, Reader::Generative);
+        let names = Plan { episode: true, theme: true, ..Plan::default() };
+        assert_eq!(Plan::of_built_in(Mode::Auto, None), names);
+        let better = grade(0.95);
+        let left = Plan { episode: false, theme: false, ..names };
+        assert_eq!(Plan::of_built_in(Mode::Auto, Some(&better)), left);
+        assert_eq!(Plan::of_built_in(Mode::Extractive, None), left);
+        let [.., title, theme] = grade(0.7).steps(&info(500_000_000, false), true);
+        assert_eq!((title.2, theme.2), ("starter", "rules"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod support;
 use inglenook::extractive;
 use inglenook::interfaces::{Cancel, Clock, Sampling};
 use inglenook::memory::{Role, SessionId};
-use inglenook::model_policy::Mode;
+use inglenook::model_policy::{Mode, Reader};
 use inglenook::recall::{Evidence, Recall, RecallConfig, RecallRequest};
 use inglenook::store::{AnyId, JobKind, Store};
 use inglenook::testing::ScriptedModel;
@@ -51,7 +51,7 @@ fn expect(bed: &Bed, present: &[&[&str]], absent: &[&str]) {
     }
 }
 
-fn recall(bed: &Bed, question: &str, prompt: bool) -> Evidence {
+fn recall(bed: &Bed, question: &str, reader: Reader) -> Evidence {
     // The scripted model's tokens are bytes.
     let config = RecallConfig { evidence_tokens_max: 2_048, ..RecallConfig::default() };
     let recall = Recall { store: &bed.store, models: &bed.models, config };
@@ -63,7 +63,7 @@ fn recall(bed: &Bed, question: &str, prompt: bool) -> Evidence {
         rules_first: false,
         now: bed.clock.now(),
         system: "You are a helpful assistant with memory.",
-        prompt,
+        reader,
         reuse: None,
         cancel: &Cancel::default(),
     };
@@ -72,14 +72,14 @@ fn recall(bed: &Bed, question: &str, prompt: bool) -> Evidence {
 
 /// The rules quote the evidence.
 fn read_by_rules(bed: &Bed, question: &str) -> String {
-    let evidence = recall(bed, question, false);
+    let evidence = recall(bed, question, Reader::Extractive);
     let answer = extractive::answer(question, &evidence.candidates, bed.clock.now().civil(), None);
     answer.map_or_else(|| format!("nothing, of {:#?}", evidence.candidates), |a| a.text)
 }
 
 /// The model answers from the evidence in its context; the script repeats what it was given.
 fn read_by_model(bed: &Bed, question: &str) -> String {
-    let mut evidence = recall(bed, question, true);
+    let mut evidence = recall(bed, question, Reader::Generative);
     let block = evidence.block.clone();
     let context = evidence.context.as_mut().unwrap();
     let reply =
@@ -149,6 +149,7 @@ fn the_six_tests_pass_with_the_starter() {
         language: inglenook::inference::starter::language(&|_| {}).unwrap(),
         embedder: inglenook::inference::starter::embedder(&|_| {}).unwrap(),
         reranker: Some(inglenook::inference::starter::reranker()),
+        memory: None,
     };
     let bed = Bed::new(Store::in_memory().unwrap(), models);
     six_tests(&bed, read_by_rules);

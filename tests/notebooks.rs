@@ -12,6 +12,7 @@ use inglenook::extractive::{self, ExtractiveAnswer};
 use inglenook::inference::starter;
 use inglenook::interfaces::{Cancel, Clock, Models};
 use inglenook::memory::{Moment, Role};
+use inglenook::model_policy::Reader;
 use inglenook::recall::{Recall, RecallConfig, RecallRequest};
 use inglenook::store::Store;
 use jiff::civil::{Date, DateTime};
@@ -54,6 +55,7 @@ impl Assistant {
             language: starter::language(&|_| {}).unwrap(),
             embedder: starter::embedder(&|_| {}).unwrap(),
             reranker: Some(starter::reranker()),
+            memory: None,
         };
         let bed = Bed::new(Store::in_memory().unwrap(), models);
         let session = bed.session("notebook");
@@ -79,7 +81,7 @@ impl Assistant {
             rules_first: false,
             now: bed.clock.now(),
             system: "",
-            prompt: false,
+            reader: Reader::Extractive,
             reuse: None,
             cancel: &Cancel::default(),
         };

@@ -162,7 +162,12 @@ fn slow_bed(generating: &Arc<AtomicUsize>, free: &Arc<AtomicBool>) -> Bed {
     let store = Store::in_memory().unwrap();
     let mut bed = Bed::new(
         store,
-        Models { language: Arc::new(slow), embedder: Arc::new(HashEmbedder), reranker: None },
+        Models {
+            language: Arc::new(slow),
+            embedder: Arc::new(HashEmbedder),
+            reranker: None,
+            memory: None,
+        },
     );
     bed.config.writer = Mode::Generative;
     bed

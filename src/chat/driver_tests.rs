@@ -8,10 +8,10 @@ use crate::chat::sampling::{Setting, SettingValue};
 use crate::chat::{ChatConfig, ChatError, answer_in};
 use crate::extractive::Candidate;
 use crate::interfaces::{
-    Cancel, Clock, LoadProgress, ModelError, ModelSource, ModelSummary, Models,
+    Cancel, Clock, LoadProgress, MemoryModel, ModelError, ModelSource, ModelSummary, Models,
 };
 use crate::memory::{Message, MessageId, NewMessage, Origin, Role, SemanticId};
-use crate::model_policy::Mode;
+use crate::model_policy::{Mode, Reader, reading_model};
 use crate::recall::{
     Evidence, Progress, RecallConfig, RecallError, RecallRequest, SemanticEvidence,
 };
@@ -63,10 +63,11 @@ impl Memory {
             Self::Lund => {}
         }
         let mut context = None;
-        if request.prompt {
-            let mut held = models.language.context(crate::interfaces::Priority::Chat)?;
+        if request.reader != Reader::Extractive {
+            let reader = reading_model(request.reader, models)?;
+            let mut held = reader.context(crate::interfaces::Priority::Chat)?;
             let text = format!("<memories>lives in Lund</memories>{}", request.question);
-            held.extend(&models.language.encode(&text))?;
+            held.extend(&reader.encode(&text))?;
             context = Some(held);
         }
         Ok(Evidence {
@@ -117,7 +118,12 @@ fn model() -> ScriptedModel {
 }
 
 fn models(model: ScriptedModel) -> Models {
-    Models { language: Arc::new(model), embedder: Arc::new(HashEmbedder), reranker: None }
+    Models {
+        language: Arc::new(model),
+        embedder: Arc::new(HashEmbedder),
+        reranker: None,
+        memory: None,
+    }
 }
 
 struct Heard {
@@ -213,6 +219,28 @@ fn a_turn_is_on_disk_with_its_evidence_and_its_job() {
     heard.driver.stop();
     let jobs = store.read(|r| r.pending_jobs()).unwrap();
     assert!(jobs.iter().any(|j| matches!(j.kind, JobKind::Close(_))), "{jobs:?}");
+}
+
+#[test]
+fn the_built_in_model_reads_for_a_small_one() {
+    let store = Store::in_memory().unwrap();
+    let named = |name: &str, reply: &str, n_parameters| {
+        model().with_default_reply(reply).with_info(|info| {
+            (info.name, info.n_parameters) = (name.into(), n_parameters);
+        })
+    };
+    let ask = |n_parameters, text: &str| {
+        let language = named("large", "Good evening.", n_parameters);
+        let built_in: Arc<dyn MemoryModel> = Arc::new(named("small", "In Lund.", 135_000_000));
+        let models = Models { memory: Some(built_in), ..models(language) };
+        let parts = Parts { reader: Mode::Auto, ..parts(&store, models, Memory::Lund) };
+        let answered = answer_in(parts, None, text, &Cancel::default(), &mut |_| {}).unwrap();
+        (answered.text, answered.record["model"].as_str().unwrap().to_owned())
+    };
+    let at_home = "Which place is my home in?";
+    assert_eq!(ask(500_000_000, at_home), ("In Lund.".into(), "small".into()));
+    assert_eq!(ask(500_000_000, "hi"), ("Good evening.".into(), "large".into()));
+    assert_eq!(ask(2_000_000_000, at_home).1, "large");
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod driver;
 mod executor;
 pub mod export;
 mod machine;
+mod noting;
 mod own_files;
 mod passages;
 mod persona;

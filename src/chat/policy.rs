@@ -8,14 +8,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use jiff::civil::DateTime;
-
 use crate::chat::machine::MessageKind;
 use crate::chat::persona::Persona;
 use crate::chat::sampling::{Setting, SettingValue};
 use crate::extractive::{self, Intent, Wants};
 use crate::interfaces::{ModelInfo, Reranker};
-use crate::memory::{Message, MessageId, Moment, Role, attached, own_words};
+use crate::memory::{Message, Moment, Role, attached, own_words};
+pub use crate::model_policy::Reader;
 use crate::model_policy::{N_PARAMETERS_GENERATE_MIN, prompt_style, wants};
 use crate::prompts::{Style, chat_system, role_system};
 
@@ -25,15 +24,6 @@ pub const NOTHING_FOUND: &str = "You have not told me that.";
 const STARTER_REPLY_TOKENS: u64 = 256;
 /// Qwen2.5-0.5B put the sister in Lisbon into its haiku about a greyhound; no size in between was tried.
 const N_PARAMETERS_UNDISTRACTED: u64 = 1_000_000_000;
-
-/// Who reads the evidence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reader {
-    /// Rules quote it.
-    Extractive,
-    /// The model reads it and answers.
-    Generative,
-}
 
 /// How a loaded model takes part in the chat.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,6 +72,11 @@ impl ModelProfile {
         }
     }
 
+    /// How a reader of memories is asked.
+    pub fn style_of(&self, reader: Reader) -> Style {
+        if reader == Reader::BuiltIn { Style::Trained } else { self.style }
+    }
+
     /// The system turn of a prompt without memories; it names the day, but not to a small model.
     pub fn system(&self, now: Moment) -> String {
         let today = (!self.is_small).then(|| now.civil());
@@ -114,7 +109,7 @@ pub enum Plan {
     React,
     /// The model says something, without memories.
     Talk,
-    /// Recall; where the rules are not sure of an answer, the model reads the evidence.
+    /// Recall; where the rules are not sure of an answer, a model reads the evidence.
     Read,
     /// As [`Self::Quote`] or [`Self::Read`] if memory knows somebody who is mentioned and has something to say;
     /// otherwise as [`Self::Talk`].
@@ -154,8 +149,8 @@ pub fn plan(profile: &ModelProfile, kind: MessageKind, text: &str) -> Plan {
     }
     match (profile.wants(text), profile.reader) {
         (Wants::SmallTalk, _) if has_to_heed(text) => Plan::Look,
-        (Wants::Memory, Reader::Generative) => Plan::Read,
         (Wants::Memory, Reader::Extractive) => Plan::Quote,
+        (Wants::Memory, _) => Plan::Read,
         // In the person's own words: a small model that reacts adds what was not told.
         (Wants::Statement, _) if profile.is_distracted => Plan::Acknowledge,
         (Wants::Statement, _) => Plan::React,
@@ -168,6 +163,12 @@ pub fn plan(profile: &ModelProfile, kind: MessageKind, text: &str) -> Plan {
 pub fn is_task(text: &str) -> bool {
     let text = head(text);
     extractive::intent(text) == Intent::Request || extractive::asks_advice(text)
+}
+
+/// "Remind me, which requiem shall we be singing?" too.
+fn is_question(text: &str) -> bool {
+    let is_asked = || head(text).trim_end().ends_with('?') && !extractive::asks_to_write(text);
+    !is_task(text) || is_asked() && !extractive::asks_advice(text)
 }
 
 /// Whether advice is asked about food or a medicine, which has to heed what somebody may not have.
@@ -195,6 +196,18 @@ pub fn cautions(profile: &ModelProfile, text: &str) -> bool {
 /// Whether only rules read the memories found for it, whatever the model says.
 pub fn is_read_by_rules(profile: &ModelProfile, text: &str) -> bool {
     reminds(profile, text) || cautions(profile, text)
+}
+
+/// Who reads the memories found for it, where a model may: the built-in one answers questions only, in English.
+pub fn reader_for(profile: &ModelProfile, text: &str) -> Reader {
+    match profile.reader {
+        Reader::BuiltIn if is_question(text) && !extractive::is_foreign(head(text)) => {
+            Reader::BuiltIn
+        }
+        Reader::BuiltIn if profile.is_small => Reader::Extractive,
+        Reader::BuiltIn => Reader::Generative,
+        reader => reader,
+    }
 }
 
 /// What memory is searched for: the question, and what advice has to heed.
@@ -288,86 +301,12 @@ pub fn as_talk(profile: &ModelProfile, history: &[Message]) -> Vec<Message> {
     talk
 }
 
-/// Earlier messages that a pronoun or a correction may point back to.
-const N_EARLIER: usize = 12;
-
-/// What one message states, in the third person.
-pub fn facts(text: &str, person: &str, at: Moment) -> Vec<String> {
-    let said = utterance(MessageId(0), text, person, at.civil());
-    extractive::statements(&[said]).into_iter().map(|statement| statement.text).collect()
-}
-
-fn utterance(message: MessageId, text: &str, person: &str, at: DateTime) -> extractive::Utterance {
-    extractive::Utterance {
-        message,
-        role: Role::User,
-        speaker: person.to_owned(),
-        addressee: None,
-        text: head(text).to_owned(),
-        at,
-    }
-}
-
-/// What was understood and will be remembered; `None` if the rules find no statement.
-pub fn acknowledge(
-    text: &str,
-    earlier: &[Message],
-    at: Moment,
-    user_name: Option<&str>,
-) -> Option<String> {
-    /// No stored message has it.
-    const THIS: MessageId = MessageId(0);
-    let at = at.civil();
-    let person = user_name.unwrap_or(extractive::THE_USER);
-    let said = |message, text| utterance(message, text, person, at);
-    let mine = earlier.iter().rev().filter(|line| line.role == Role::User).take(N_EARLIER);
-    let mut utterances: Vec<_> = mine.map(|line| said(line.id, &line.content)).collect();
-    utterances.reverse();
-    utterances.push(said(THIS, text));
-    let mut statements = extractive::statements(&utterances);
-    statements.retain(|s| s.messages.contains(&THIS));
-    if statements.is_empty() {
-        // It was said before.
-        statements = extractive::statements(&[said(THIS, text)]);
-    }
-    if statements.is_empty() {
-        return None;
-    }
-    Some(extractive::acknowledge(&statements, user_name))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::chat::own_files::OwnFile as _;
     use crate::chat::sampling::SamplingSettings;
     use crate::testing::message;
-
-    fn now() -> Moment {
-        crate::interfaces::Clock::now(&crate::testing::ManualClock::at("2026-11-21T10:00:00Z"))
-    }
-
-    fn line(id: i64, text: &str) -> Message {
-        message(id, Role::User, text)
-    }
-
-    #[test]
-    fn what_was_told_before_is_noted_once_more() {
-        let at = now();
-        let told = "From now on the cornbread costs 3.50.";
-        let earlier = [message(1, Role::User, told)];
-        let noted = acknowledge(told, &earlier, at, None);
-        assert_eq!(noted.as_deref(), Some("Noted: From now on the cornbread costs 3.50."));
-        assert_eq!(acknowledge(told, &[], at, None), noted);
-    }
-
-    #[test]
-    fn acknowledging_understands_what_went_before() {
-        let earlier = [line(1, "I have a dog named Max.")];
-        let text = acknowledge("He is a Labrador mix.", &earlier, now(), None).unwrap_or_default();
-        assert!(text.contains("Max") && text.contains("Labrador"), "{text}");
-        assert!(!text.contains("have a dog"), "only what is new: {text}");
-    }
 
     fn profile(reader: Reader, n_parameters: u64, starter: bool) -> ModelProfile {
         let info = ModelInfo {
@@ -440,6 +379,20 @@ mod tests {
     }
 
     #[test]
+    fn the_built_in_model_reads_for_questions_in_english() {
+        let check = |text: &str, of_large: Reader, of_small: Reader| {
+            let of = |n| reader_for(&profile(Reader::BuiltIn, n, false), text);
+            assert_eq!([of(500_000_000), of(135_000_000)], [of_large, of_small], "{text}");
+        };
+        check("Where does my sister live?", Reader::BuiltIn, Reader::BuiltIn);
+        check("Wo wohnt meine Schwester?", Reader::Generative, Reader::Extractive);
+        check("Remind me, where does she live?", Reader::BuiltIn, Reader::BuiltIn);
+        check("Suggest a dish for my sister.", Reader::Generative, Reader::Extractive);
+        let own = profile(Reader::Generative, 500_000_000, false);
+        assert_eq!(reader_for(&own, "Where does my sister live?"), Reader::Generative);
+    }
+
+    #[test]
     fn a_chat_is_not_called_after_a_greeting() {
         assert!(names_better("I moved to Lund last week.", "hey!"));
         assert!(!names_better("thanks", "hey!"));
@@ -458,40 +411,14 @@ mod tests {
         check(&reads, "What is my sister's name?", Plan::Read);
         check(&reads, "What is the capital of France?", Plan::Look);
         assert_eq!(plan(&reads, MessageKind::Remember, "I am 34"), Plan::Acknowledge);
-        let system = reads.system(now());
+        let now =
+            crate::interfaces::Clock::now(&crate::testing::ManualClock::at("2026-11-21T10:00:00Z"));
+        let system = reads.system(now);
         assert!(system.starts_with("You translate.\nToday is "), "{system}");
         let sampling = SamplingSettings::default().sampling(Some(&reads), 1);
         assert_eq!((sampling.temperature, sampling.tokens_max), (0.1, 50));
         // One without memory asks it nothing.
         reads.role = role("---\nmemory: no\n---\nYou translate.");
         check(&reads, "What is my sister's name?", Plan::Talk);
-    }
-
-    #[test]
-    fn a_mood_is_not_noted() {
-        for (text, is_noted) in [
-            ("I feel a bit sad today", false),
-            ("i'm so tired", false),
-            ("im bored", false),
-            ("I'm really anxious tonight.", false),
-            ("I had a really bad day", false),
-            ("I'm feeling great this morning!", false),
-            ("feeling lonely again", false),
-            ("I'm a nurse.", true),
-            ("I'm allergic to peanuts", true),
-            ("My dog Max is a labrador mix.", true),
-            ("I moved to Lund last week.", true),
-            ("my exam is on thursday", true),
-            ("I'm worried about my exam on Thursday", true),
-            ("I have a day off on Monday", true),
-            ("I'm having a rough day", false),
-            ("I can't sleep", false),
-            ("I'm scared of flying", true),
-            ("I was depressed last year", true),
-            ("I have a long night shift on Friday", true),
-        ] {
-            let noted = acknowledge(text, &[], now(), None);
-            assert_eq!(noted.is_some(), is_noted, "{text}: {noted:?}");
-        }
     }
 }

@@ -243,14 +243,13 @@ fn check(app: &App, name: Option<&str>, json: bool) -> Outcome {
     }
     app.console.line(&format!(
         "{} and the rules on the same {} items in {:.0} s (1 is perfect). The model writes where it is better by \
-         more than two standard errors, and answers what the rules are not sure of, if it is not worse.",
+         more than two standard errors, and answers what the rules are not sure of, if neither they nor the starter do that better.",
         one_line(&info.name, 80),
         grade.n_items,
         grade.seconds
     ))?;
     app.console.line("  step         model  rules")?;
-    for (step, score, by_model) in grade.steps(info) {
-        let by = if by_model { "model" } else { "rules" };
+    for (step, score, by) in grade.steps(info, models.memory.is_some()) {
         app.console
             .line(&format!("  {step:<11}  {:.2}   {:.2}   {by}", score.model, score.rules))?;
     }

@@ -36,6 +36,7 @@ fn built_in() -> Option<BuiltInModels> {
     Some(BuiltInModels {
         bytes: starter::bytes(),
         language: Box::new(|progress| starter::language(progress)),
+        memory: Box::new(starter::memory),
         embedder: Box::new(|progress| starter::embedder(progress)),
         reranker: Box::new(starter::reranker),
     })

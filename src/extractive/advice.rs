@@ -32,7 +32,11 @@ pub fn asks_advice(text: &str) -> bool {
 
 /// As [`asks_advice`], of one sentence's words in lowercase.
 pub(super) fn is_advice(lower: &[&str]) -> bool {
-    ADVICE.match_any(lower)
+    // "Which novel should I be reading?" asks for what was told.
+    let is_going_on = |words: &[&str]| {
+        words[..2] == ["should", "i"] && words[2] == "be" && words[3].ends_with("ing")
+    };
+    ADVICE.match_any(lower) && !lower.windows(4).any(is_going_on)
 }
 
 /// What may harm somebody, so that advice about it has to heed what was told.

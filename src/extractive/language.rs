@@ -15,6 +15,11 @@ pub(super) enum Language {
     None,
 }
 
+/// Whether a text is in a language that the built-in models were not trained on.
+pub fn is_foreign(text: &str) -> bool {
+    of(text) == Language::Other
+}
+
 pub(super) fn of(sentence: &str) -> Language {
     let sample = lexicon::clip(sentence, 2_000);
     let (mut letters, mut latin) = (0_usize, 0_usize);

@@ -74,6 +74,7 @@ pub use grounded::{Ungrounded, grounded};
 pub use instructing::instructs;
 pub use intent::{asks_to_write, intent, only_requests};
 pub use judge::judge;
+pub use language::is_foreign;
 pub use lexicon::{capitalise, content_stems};
 pub use memorable::memorable;
 pub use names::user_name;

@@ -47,12 +47,17 @@ pub const OF_SOMEBODY: [&str; 8] = ["he", "her", "him", "his", "she", "their", "
 pub fn points_back(question: &str) -> bool {
     const SAY_NOTHING: [&str; 6] = ["did", "does", "is", "isn't", "was", "will"];
     const WEATHER: [&str; 6] = ["cold", "hot", "rain", "raining", "snow", "snowing"];
+    const TIME: [&str; 7] = ["date", "day", "late", "month", "time", "weather", "year"];
     let words: Vec<String> = lexicon::words(question).map(str::to_lowercase).collect();
     let is_thing = |at: usize| {
         let before = at.checked_sub(1).map_or("", |before| &*words[before]);
         let next = words.get(at + 1).map_or("", String::as_str);
+        let is_of_time = || words.iter().any(|word| TIME.contains(&word.as_str()));
         let says_nothing = SAY_NOTHING.contains(&before)
-            && (next.is_empty() || WEATHER.contains(&next) || before.starts_with("is"));
+            && match next {
+                "" => words.len() < 4 || is_of_time(),
+                next => WEATHER.contains(&next) || before.starts_with("is") && at == 1,
+            };
         words[at] == "it" && !says_nothing
     };
     intent(question) == Intent::Question
@@ -87,8 +92,8 @@ pub fn asks_of_kin(text: &str) -> bool {
         .any(|pair| ["the", "my", "our"].contains(&pair[0].as_str()) && lexicon::KIN.has(&pair[1]))
 }
 
-/// What a message wants that was taken for small talk and asks about the person ("Who is staying with us?"), or what is
-/// known about something.
+/// What a message wants that was taken for small talk and asks about the person ("Who is staying with us?"), about what
+/// was named before ("who's it for"), or what is known about something.
 pub fn no_small_talk(text: &str) -> Option<Wants> {
     let words: Vec<String> = lexicon::words(text).map(str::to_lowercase).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -96,9 +101,15 @@ pub fn no_small_talk(text: &str) -> Option<Wants> {
         return Some(Wants::World);
     }
     let to_assistant = words.iter().any(|w| matches!(*w, "you" | "your" | "u" | "ur"));
-    let is_asked = words.first().is_some_and(|first| QUESTION_WORDS.has(first));
-    (is_asked && !to_assistant && is_personal(text) && !asks_assistant(text))
-        .then_some(Wants::Memory)
+    let first = words.first().and_then(|first| first.split(['\'', '\u{2019}']).next());
+    let is_asked = first.is_some_and(|first| QUESTION_WORDS.has(first));
+    if !is_asked || to_assistant || asks_assistant(text) {
+        None
+    } else if is_personal(text) {
+        Some(Wants::Memory)
+    } else {
+        points_back(text).then_some(Wants::World)
+    }
 }
 
 /// Whether people ask about themselves or what is theirs: "Where do I live?"
@@ -119,7 +130,10 @@ mod tests {
             ("How many people are coming to it?", true),
             ("how old is he?", true),
             ("Is it far?", false),
+            ("What make is it?", true),
+            ("Who is it for?", true),
             ("What time is it?", false),
+            ("what day is it", false),
             ("Does it rain much in Bergen?", false),
             ("What is the capital of France?", false),
             ("It matures in October.", false),
@@ -133,6 +147,7 @@ mod tests {
         for (text, expected) in [
             ("Who is staying with us?", Some(Wants::Memory)),
             ("what do you know about Per?", Some(Wants::World)),
+            ("who's it for", Some(Wants::World)),
             ("how are you?", None),
             ("Who are you, and what can you do for me?", None),
             ("how's it going", None),

@@ -13,7 +13,7 @@ use super::heads::BertHeads;
 use super::load::load_starter;
 use super::reranker::BertReranker;
 use super::weights::{Bytes, Weights};
-use crate::interfaces::{Embedder, LanguageModel, LoadProgress, ModelError, Reranker};
+use crate::interfaces::{Embedder, LanguageModel, LoadProgress, MemoryModel, ModelError, Reranker};
 use crate::texts::key;
 
 /// The encoder's heads: what a message wants, whether it changes an earlier line, and whether it changes that line's answer to a question.
@@ -32,6 +32,23 @@ pub fn language(
     progress: &(dyn Fn(LoadProgress) + Sync),
 ) -> Result<Arc<dyn LanguageModel>, ModelError> {
     load_starter(LANGUAGE, progress)
+}
+
+/// The built-in language model, beside another one that chats.
+pub fn memory() -> Arc<dyn MemoryModel> {
+    Arc::new(BuiltInMemoryModel::default())
+}
+
+#[derive(Default)]
+struct BuiltInMemoryModel(OnceLock<Arc<dyn LanguageModel>>);
+
+impl MemoryModel for BuiltInMemoryModel {
+    fn loaded(&self) -> Result<Arc<dyn LanguageModel>, ModelError> {
+        match self.0.get() {
+            Some(model) => Ok(Arc::clone(model)),
+            None => language(&|_| {}).map(|model| Arc::clone(self.0.get_or_init(|| model))),
+        }
+    }
 }
 
 /// Loads the built-in embedder.

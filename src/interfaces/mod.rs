@@ -17,7 +17,9 @@ pub use language_model::{
     Cancel, Context, Finish, Generated, LanguageModel, ModelError, ModelInfo, Priority, Sampling,
     TurnRole,
 };
-pub use model_source::{LoadProgress, ModelSource, ModelSummary, Models, PullableModel};
+pub use model_source::{
+    LoadProgress, MemoryModel, ModelSource, ModelSummary, Models, PullableModel,
+};
 pub use reranker::Reranker;
 pub use split_file::{Part, part_names, parts_of};
 pub use stop_text::StopText;

@@ -13,6 +13,17 @@ pub struct Models {
     pub embedder: Arc<dyn Embedder>,
     /// `None`: evidence is ranked by its cues alone.
     pub reranker: Option<Arc<dyn Reranker>>,
+    /// Trained to read memories; `None` where [`Self::language`] is it, or the program has none.
+    pub memory: Option<Arc<dyn MemoryModel>>,
+}
+
+/// A language model that is loaded when it is first needed.
+pub trait MemoryModel: Send + Sync {
+    /// The model.
+    ///
+    /// # Errors
+    /// If it can't be loaded.
+    fn loaded(&self) -> Result<Arc<dyn LanguageModel>, ModelError>;
 }
 
 /// An installed model, as lists show it.

@@ -28,6 +28,7 @@ use thiserror::Error;
 use crate::extractive;
 use crate::interfaces::{Cancel, Context, Embedder, ModelError, Models};
 use crate::memory::Moment;
+use crate::model_policy::{Reader, reading_model};
 use crate::store::{Store, StoreError};
 use crate::texts::text;
 
@@ -107,9 +108,9 @@ pub struct RecallRequest<'a> {
     pub now: Moment,
     /// Text of the system turn; may be empty.
     pub system: &'a str,
-    /// False for an extractive reader: no prompt is built, the language model is never asked, and
-    /// the gate goes by [`crate::interfaces::Signal::Overlap`].
-    pub prompt: bool,
+    /// For [`Reader::Extractive`] no prompt is built, no language model is asked, and the gate goes by
+    /// [`crate::interfaces::Signal::Overlap`].
+    pub reader: Reader,
     /// An earlier context of this chat; the prefix that it shares with the new prompt is not
     /// processed again.
     pub reuse: Option<Box<dyn Context>>,
@@ -145,7 +146,8 @@ impl Recall<'_> {
         let embedder = self.models.embedder.as_ref();
         let reranker = self.models.reranker.as_deref();
         let (mut candidates, user) = gather(self.store, embedder, &self.config, &query)?;
-        if request.rules_first || !request.prompt {
+        let is_prompt = request.reader != Reader::Extractive;
+        if request.rules_first || !is_prompt {
             candidates.add_unread(self.store, &query)?;
         }
         candidates.load_episodes(self.store)?;
@@ -168,7 +170,7 @@ impl Recall<'_> {
         };
         // Reranking takes longer than everything else; where the rules are sure, it is skipped.
         let (mut found, mut nearest) = (None, None);
-        if request.rules_first || !request.prompt {
+        if request.rules_first || !is_prompt {
             found = Some(rules(&candidates, on_progress)?);
         }
         let is_sure = |e: &Evidence| is_answered(&query, e, user.as_deref());
@@ -181,16 +183,16 @@ impl Recall<'_> {
             };
             if was_read {
                 nearest = candidates.drop_below(self.config.relevance_bar, request.best_min);
-                if !request.prompt && !candidates.is_empty() {
+                if !is_prompt && !candidates.is_empty() {
                     candidates.add_unread(self.store, &query)?;
                     candidates.add_successors(self.store, &query)?;
                 }
             }
             cancel.check()?;
-            if request.prompt && !(request.rules_first && candidates.is_empty()) {
-                let model = self.models.language.as_ref();
-                found = Some(setup.of(&candidates).for_model(model, request, on_progress)?);
-            } else if was_read || request.prompt {
+            if is_prompt && !(request.rules_first && candidates.is_empty()) {
+                let model = reading_model(request.reader, self.models)?;
+                found = Some(setup.of(&candidates).for_model(&*model, request, on_progress)?);
+            } else if was_read || is_prompt {
                 found = Some(rules(&candidates, on_progress)?);
             }
         }

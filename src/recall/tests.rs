@@ -96,7 +96,12 @@ impl Builder {
 }
 
 fn models(model: &ScriptedModel) -> Models {
-    Models { language: Arc::new(model.clone()), embedder: Arc::new(HashEmbedder), reranker: None }
+    Models {
+        language: Arc::new(model.clone()),
+        embedder: Arc::new(HashEmbedder),
+        reranker: None,
+        memory: None,
+    }
 }
 
 fn by_entropy() -> RecallConfig {
@@ -130,7 +135,7 @@ fn request<'a>(question: &'a str, cancel: &'a Cancel) -> RecallRequest<'a> {
         rules_first: false,
         now: at(30),
         system: "You are helpful.",
-        prompt: true,
+        reader: Reader::Generative,
         reuse: None,
         cancel,
     }
@@ -140,7 +145,8 @@ fn recall(store: &Store, model: &ScriptedModel, ask: Ask<'_>) -> Result<Evidence
     let models = models(model);
     let cancel = Cancel::default();
     let Ask { question, prompt, config } = ask;
-    let request = RecallRequest { prompt, ..request(question, &cancel) };
+    let reader = if prompt { Reader::Generative } else { Reader::Extractive };
+    let request = RecallRequest { reader, ..request(question, &cancel) };
     Recall { store, models: &models, config }.run(request, &mut |_| {})
 }
 

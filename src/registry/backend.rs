@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::ModelPurpose;
-use crate::interfaces::{Embedder, LanguageModel, LoadProgress, ModelError, Reranker};
+use crate::interfaces::{Embedder, LanguageModel, LoadProgress, MemoryModel, ModelError, Reranker};
 
 /// What a model's files are, by their headers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub struct ModelBackend {
 pub struct BuiltInModels {
     pub bytes: u64,
     pub language: Box<LoadBuiltIn<dyn LanguageModel>>,
+    /// The same, to be loaded when it is first needed.
+    pub memory: Box<dyn Fn() -> Arc<dyn MemoryModel> + Send + Sync>,
     pub embedder: Box<LoadBuiltIn<dyn Embedder>>,
     /// Loaded when it is first needed.
     pub reranker: Box<dyn Fn() -> Arc<dyn Reranker> + Send + Sync>,

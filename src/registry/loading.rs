@@ -123,6 +123,8 @@ impl ModelSource for Registry {
         let name = name.map_or_else(|| self.default_name(), str::to_owned);
         let language = self.load_language(&name, progress)?;
         let embedder = self.load_embedder(progress)?;
-        Ok(Models { language, embedder, reranker: self.reranker() })
+        let built_in = self.backend.built_in.as_ref().filter(|_| !language.info().starter);
+        let memory = built_in.map(|models| (models.memory)());
+        Ok(Models { language, embedder, reranker: self.reranker(), memory })
     }
 }

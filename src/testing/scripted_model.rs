@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use crate::grammar::{Constraint, Lines};
 use crate::interfaces::{
-    Cancel, Context, Finish, Generated, LanguageModel, ModelError, ModelInfo, Priority, Sampling,
-    TurnRole, Uncertainty,
+    Cancel, Context, Finish, Generated, LanguageModel, MemoryModel, ModelError, ModelInfo,
+    Priority, Sampling, TurnRole, Uncertainty,
 };
 
 const OPEN_SYSTEM: u32 = 256;
@@ -176,6 +176,12 @@ fn constrained(
     }
     let cut = said.len() > chars_max;
     Ok((said.into_iter().take(chars_max).collect(), cut))
+}
+
+impl MemoryModel for ScriptedModel {
+    fn loaded(&self) -> Result<Arc<dyn LanguageModel>, ModelError> {
+        Ok(Arc::new(self.clone()))
+    }
 }
 
 impl LanguageModel for ScriptedModel {

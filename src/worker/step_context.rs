@@ -198,16 +198,25 @@ impl StepContext {
         self.commit(|tx| tx.finish_job(job.id))
     }
 
-    /// Who writes, by the configuration and the model's grade.
-    pub fn plan(&self) -> Result<Plan, StepError> {
-        let info = self.models.language.info();
-        let grade = self.store.read(|r| r.setting(&info.grade_key()))?;
-        Ok(Plan::of(self.config.writer, info, Grade::from_setting(grade.as_deref()).as_ref()))
+    fn grade(&self) -> Result<Option<Grade>, StepError> {
+        let key = self.models.language.info().grade_key();
+        Ok(Grade::from_setting(self.store.read(|r| r.setting(&key))?.as_deref()))
     }
 
-    /// The writers of [`StepContext::plan`].
+    /// What the model writes, by the configuration and its grade.
+    pub fn plan(&self) -> Result<Plan, StepError> {
+        let info = self.models.language.info();
+        Ok(Plan::of(self.config.writer, info, self.grade()?.as_ref()))
+    }
+
+    /// The writers of [`StepContext::plan`], and the built-in model beside them.
     pub fn writers(&self) -> Result<Writers, StepError> {
-        Ok(Writers::new(Arc::clone(&self.models.language), self.plan()?))
+        let writers = Writers::new(Arc::clone(&self.models.language), self.plan()?);
+        let built_in = Plan::of_built_in(self.config.writer, self.grade()?.as_ref());
+        Ok(match &self.models.memory {
+            Some(memory) if built_in != Plan::default() => writers.and(memory.loaded()?, built_in),
+            _ => writers,
+        })
     }
 
     /// What is left of `model check`; `None` for the starter, or where there is a grade already.

@@ -187,6 +187,7 @@ fn check(name: &str, items: &str, percent: usize) {
         language: Arc::new(ScriptedModel::new(&[]).with_info(|info| info.starter = true)),
         embedder: starter::embedder(&|_| {}).unwrap(),
         reranker: Some(starter::reranker()),
+        memory: None,
     };
     let mut wrong: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut n_wrong: BTreeMap<&str, usize> = BTreeMap::new();

@@ -27,6 +27,7 @@ pub fn models_with(language: ScriptedModel) -> Models {
         language: Arc::new(language) as Arc<dyn LanguageModel>,
         embedder: Arc::new(HashEmbedder),
         reranker: None,
+        memory: None,
     }
 }
 

@@ -54,7 +54,7 @@ fn scripted() -> ScriptedModel {
 
 fn models(language: ScriptedModel) -> [Models; 1] {
     let language: Arc<dyn LanguageModel> = Arc::new(language);
-    [Models { language, embedder: Arc::new(HashEmbedder), reranker: None }]
+    [Models { language, embedder: Arc::new(HashEmbedder), reranker: None, memory: None }]
 }
 
 fn report(options: &Options<'_>) -> Report {

@@ -1,5 +1,6 @@
 //! Generation: the prompt, the model's words and what they are checked against.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::chat::executor::calls::Offer;
@@ -16,6 +17,7 @@ use crate::chat::window::Window;
 use crate::extractive::{self, Candidate, Intent, Wants};
 use crate::interfaces::{Context, Finish, ModelError, Priority, Sampling};
 use crate::memory::attached;
+use crate::model_policy::reading_model;
 use crate::prompts::MemoryLine;
 
 /// The longest answer from memories.
@@ -60,16 +62,23 @@ impl Job {
         on_event: &mut dyn FnMut(TurnEvent),
     ) -> Result<Box<dyn Context>, ModelError> {
         let (limit_tokens, _) = self.budgets();
-        let begun = self.request.begun.as_ref();
-        let begun = begun.map(|begun| self.models.language.encode(&begun.text)).unwrap_or_default();
         let recalled = match (with_memories, &mut lock(&self.data).recalled) {
             (true, Some(r)) => r.context.take().map(|c| (c, 0, r.question_cut)),
             _ => None,
         };
+        let model = match &recalled {
+            Some(_) => {
+                let reader = policy::reader_for(&self.profile, &self.request.question);
+                reading_model(reader, &self.models)?
+            }
+            None => Arc::clone(&self.models.language),
+        };
+        lock(&self.data).speaks = Some(model.info().name.clone());
+        let begun = self.request.begun.as_ref();
+        let begun = begun.map(|begun| model.encode(&begun.text)).unwrap_or_default();
         let (mut context, n_dropped, cut) = if let Some(recalled) = recalled {
             recalled
         } else {
-            let model = self.models.language.as_ref();
             let room = limit_tokens.saturating_sub(begun.len());
             let parts = self.parts_of_files(room)?;
             if parts.is_some() {
@@ -85,7 +94,7 @@ impl Job {
             };
             let system = self.profile.system(self.now);
             let tools = prompt::Tools { listed: &offer.lines, exchanges: &self.request.exchanges };
-            let built = prompt::build(model, &system, &history, question, tools, room);
+            let built = prompt::build(&*model, &system, &history, question, tools, room);
             let mut context = match lock(&self.kept).take() {
                 Some(context) => context,
                 None => model.context(Priority::Chat)?,

@@ -6,8 +6,9 @@ use std::time::Instant;
 use crate::chat::driver::Input;
 use crate::chat::executor::{KeptContext, Parts, RunningServers, TurnData, lock};
 use crate::chat::machine::{Event, Outcome, ReplyJob, ReplyStep, TurnEvent, Update};
+use crate::chat::noting;
 use crate::chat::passages::quote_files;
-use crate::chat::policy::{self, ModelProfile};
+use crate::chat::policy::{self, ModelProfile, Reader};
 use crate::chat::quote::{self, Cited, Quote};
 use crate::chat::sureness::Sureness;
 use crate::chat::window;
@@ -103,7 +104,10 @@ impl Job {
 
     /// Whether a model is to do something with what memory knows, not to say what it knows. (The starter is not trained for it.)
     pub(super) fn is_task(&self) -> bool {
-        self.profile.style == Style::Instructed && policy::is_task(&self.request.question)
+        let question = &self.request.question;
+        self.profile.style == Style::Instructed
+            && policy::is_task(question)
+            && policy::reader_for(&self.profile, question) != Reader::BuiltIn
     }
 
     /// The person's name in prompts.
@@ -148,7 +152,7 @@ impl Job {
         let said = self.request.history.iter().filter(|message| message.role == Role::User);
         // As facts, which capitalise a name even if the person does not.
         let said: Vec<String> = said
-            .flat_map(|message| policy::facts(&message.content, self.person(), message.created_at))
+            .flat_map(|message| noting::facts(&message.content, self.person(), message.created_at))
             .collect();
         let known =
             self.parts.store.read(|reader| reader.known_name_in(&self.request.question, &said));
@@ -196,8 +200,10 @@ impl Job {
         if asks_if_free || extractive::asks_what_is_on(question) {
             return self.what_is_on(is_private);
         }
-        let style = self.profile.style;
         let is_task = self.is_task();
+        let read_by = || policy::reader_for(&self.profile, question);
+        let reader = if for_model { read_by() } else { Reader::Extractive };
+        let style = self.profile.style_of(reader);
         let asked = match style {
             Style::Instructed if !is_task => extractive::asked_by(self.person(), question),
             Style::Instructed | Style::Trained => question.clone(),
@@ -217,7 +223,7 @@ impl Job {
             rules_first: for_model,
             now: self.now,
             system: &system,
-            prompt: for_model,
+            reader,
             reuse: None,
             cancel: &self.cancel,
         };

@@ -22,12 +22,10 @@ use crate::chat::sureness::Sureness;
 use crate::chat::window;
 use crate::error_chain::error_chain;
 use crate::extractive::Candidate;
-use crate::interfaces::{
-    Cancel, Clock, Context, ModelError, ModelInfo, ModelSource, Models, Priority,
-};
+use crate::interfaces::{Cancel, Clock, Context, ModelError, ModelSource, Models, Priority};
 use crate::mcp::{ServerConfig, Servers};
 use crate::memory::MessageId;
-use crate::model_policy::{Grade, Mode, reader_generates};
+use crate::model_policy::{Grade, Mode, reader};
 use crate::recall::{Evidence, Progress, Recall, RecallConfig, RecallError, RecallRequest};
 use crate::store::{JobKind, Store, StoreError};
 use crate::worker::{Worker, WorkerConfig};
@@ -135,6 +133,8 @@ struct TurnData {
     recalled: Option<Evidence>,
     /// The model reads what was recalled.
     reads_recalled: bool,
+    /// The name of the model that speaks.
+    speaks: Option<String>,
     /// The texts that an answer may rest on.
     sources: Vec<Candidate>,
     /// What is quoted below a model's words.
@@ -175,14 +175,10 @@ pub(super) struct Executor {
 }
 
 /// Who reads the evidence: as set, or by the model's grade where that is left open.
-pub fn reader_of(mode: Mode, store: &Store, info: &ModelInfo) -> Reader {
+pub fn reader_of(mode: Mode, store: &Store, models: &Models) -> Reader {
+    let info = models.language.info();
     let grade = store.read(|r| r.setting(&info.grade_key())).unwrap_or_default();
-    let grade = Grade::from_setting(grade.as_deref());
-    if reader_generates(mode, info, grade.as_ref()) {
-        Reader::Generative
-    } else {
-        Reader::Extractive
-    }
+    reader(mode, info, Grade::from_setting(grade.as_deref()).as_ref(), models.memory.is_some())
 }
 
 fn lock<T>(data: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -208,14 +204,14 @@ impl Executor {
     pub(super) fn installer(&self) -> impl FnOnce(Models) -> Option<Event> + Send + use<> {
         let number = self.newest_load.fetch_add(1, Ordering::SeqCst) + 1;
         let newest = Arc::clone(&self.newest_load);
-        let Parts { models: in_use, store, reader, config, .. } = self.parts.clone();
+        let Parts { models: in_use, store, reader: mode, config, .. } = self.parts.clone();
         move |models| {
             if newest.load(Ordering::SeqCst) != number {
                 return None;
             }
-            let info = models.language.info();
+            let reader = reader_of(mode, &store, &models);
             let mut profile =
-                ModelProfile::new(info, reader_of(reader, &store, info), models.reranker.clone());
+                ModelProfile::new(models.language.info(), reader, models.reranker.clone());
             profile.role = config.role;
             profile.knows_tools = models.language.call_marks().is_some();
             // The encoder is loaded now, not while the first message waits.
@@ -410,6 +406,7 @@ mod tests {
             language: Arc::new(model.clone()),
             embedder: Arc::new(HashEmbedder),
             reranker: None,
+            memory: None,
         };
         let profile = ModelProfile::new(models.language.info(), Reader::Extractive, None);
         let clock = Arc::new(ManualClock::at("2026-11-21T10:00:00Z"));

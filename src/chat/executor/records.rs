@@ -175,7 +175,7 @@ impl Executor {
         let sureness = cited.sureness.or(data.sureness.filter(|_| cited.recalled.is_none()));
         json!({
             "answer": answer,
-            "model": self.parts.loaded().map(|loaded| loaded.profile.name),
+            "model": data.speaks.clone().or_else(|| Some(self.parts.loaded()?.profile.name)),
             "evidence": evidence,
             "quoted": quoted,
             "sureness": sureness.map(Sureness::as_str),

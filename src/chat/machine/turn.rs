@@ -5,6 +5,7 @@ use crate::chat::machine::{
     Begun, Effect, Level, Machine, MessageKind, Model, OpenSession, Outcome, PhaseName, ReplyJob,
     ReplyStep, TurnEvent, TurnId, Update, UserMessage, hint, notice,
 };
+use crate::chat::noting;
 use crate::chat::policy::{self, Plan, Reader};
 use crate::chat::quote::{Cited, Quote};
 use crate::chat::speech::is_refusal;
@@ -260,7 +261,7 @@ impl Machine {
                 self.generate(turn, false)
             }
             Plan::Look => {
-                let for_model = profile.reader == Reader::Generative;
+                let for_model = profile.reader != Reader::Extractive;
                 self.recall(turn, for_model, true)
             }
             Plan::Talk => self.generate(turn, false),
@@ -269,7 +270,7 @@ impl Machine {
 
     /// What will be remembered of the message.
     fn noted(&self, turn: &Turn) -> Option<String> {
-        policy::acknowledge(&turn.question, self.earlier(), turn.at, self.user_name.as_deref())
+        noting::acknowledge(&turn.question, self.earlier(), turn.at, self.user_name.as_deref())
     }
 
     /// The session before the question.

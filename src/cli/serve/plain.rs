@@ -40,7 +40,7 @@ pub struct Prefixes(Vec<(u64, Box<dyn Context>)>);
 impl Plain {
     pub fn new(models: &Models, parts: &Parts, owner: u64, prefixes: Arc<Mutex<Prefixes>>) -> Self {
         let info = models.language.info();
-        let reader = reader_of(parts.reader, &parts.store, info);
+        let reader = reader_of(parts.reader, &parts.store, models);
         Self {
             model: Arc::clone(&models.language),
             profile: ModelProfile::new(info, reader, models.reranker.clone()),

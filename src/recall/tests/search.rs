@@ -113,7 +113,8 @@ fn rules_have_a_reranker_read_only_what_they_are_not_sure_of() {
             Models { reranker: Some(reranker.clone()), ..models(&ScriptedModel::new(&[])) };
         let cancel = Cancel::default();
         let config = RecallConfig::default();
-        let request = RecallRequest { now: at(9), prompt: false, ..request(question, &cancel) };
+        let request =
+            RecallRequest { now: at(9), reader: Reader::Extractive, ..request(question, &cancel) };
         let recall = Recall { store: &builder.store, models: &models, config };
         let evidence = recall.run(request, &mut |_| {}).unwrap();
         let found = extractive::answer(question, &evidence.candidates, at(9).civil(), None);

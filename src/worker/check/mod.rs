@@ -321,7 +321,7 @@ mod tests {
 
     fn models(script: &[(&str, &str)]) -> Models {
         let language: Arc<dyn LanguageModel> = Arc::new(ScriptedModel::new(script));
-        Models { language, embedder: Arc::new(HashEmbedder), reranker: None }
+        Models { language, embedder: Arc::new(HashEmbedder), reranker: None, memory: None }
     }
 
     /// A model that reads: it answers with the fact's key word.
@@ -352,7 +352,7 @@ mod tests {
     #[test]
     fn a_model_that_babbles_is_better_at_nothing() {
         let grade = check(&models(&[]), |_, _| {}, &Cancel::default()).unwrap();
-        for (step, score, _) in grade.steps(models(&[]).language.info()) {
+        for (step, score, _) in grade.steps(models(&[]).language.info(), false) {
             assert!(!score.is_better(), "{step}: {score:?}");
         }
     }

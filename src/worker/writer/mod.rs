@@ -90,16 +90,25 @@ pub struct Writers {
 impl Writers {
     /// The writers for a model under a plan.
     pub fn new(model: Arc<dyn LanguageModel>, plan: Plan) -> Self {
+        let rules: Arc<dyn Writer> = Arc::new(Extractive);
+        let of = || Arc::clone(&rules);
+        Self { boundary: of(), episode: of(), semantics: of(), theme: of(), conflict: of() }
+            .and(model, plan)
+    }
+
+    /// The same, with what a plan gives to a model.
+    #[must_use]
+    pub fn and(self, model: Arc<dyn LanguageModel>, plan: Plan) -> Self {
         let generative: Arc<dyn Writer> = Arc::new(Generative::new(model).routing(plan.router));
-        let pick = |generate: bool| -> Arc<dyn Writer> {
-            if generate { Arc::clone(&generative) } else { Arc::new(Extractive) }
+        let pick = |generate: bool, otherwise| {
+            if generate { Arc::clone(&generative) } else { otherwise }
         };
         Self {
-            boundary: pick(plan.boundary),
-            episode: pick(plan.episode),
-            semantics: pick(plan.semantics),
-            theme: pick(plan.theme),
-            conflict: pick(plan.conflict),
+            boundary: pick(plan.boundary, self.boundary),
+            episode: pick(plan.episode, self.episode),
+            semantics: pick(plan.semantics, self.semantics),
+            theme: pick(plan.theme, self.theme),
+            conflict: pick(plan.conflict, self.conflict),
         }
     }
 }

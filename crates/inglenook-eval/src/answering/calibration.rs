@@ -13,6 +13,7 @@ use std::sync::Arc;
 use inglenook::interfaces::{Cancel, Context, Models, Signal, Uncertainty};
 use inglenook::memory::Moment;
 use inglenook::memory::inclusion::{GatePolicy, Reference};
+use inglenook::model_policy::Reader;
 use inglenook::recall::{Recall, RecallConfig, RecallRequest};
 use serde::Serialize;
 
@@ -332,6 +333,7 @@ impl Probing<'_> {
             language: Arc::clone(&self.models.language),
             embedder: Arc::clone(&self.memory.embedder),
             reranker: self.models.reranker.clone(),
+            memory: None,
         };
         let recall = Recall { store: &self.memory.store, models: &models, config };
         let request = RecallRequest {
@@ -342,7 +344,7 @@ impl Probing<'_> {
             rules_first: false,
             now: asked.at.map_or(self.memory.now, Moment::from_civil_utc),
             system: self.system,
-            prompt: true,
+            reader: Reader::Generative,
             reuse: Some(self.head.fork()?),
             cancel: self.cancel,
         };

@@ -8,7 +8,7 @@ use std::time::Instant;
 use inglenook::extractive::{Statement, Utterance};
 use inglenook::interfaces::{Cancel, LanguageModel, ModelInfo, Models};
 use inglenook::memory::{Embedding, MessageId, Role};
-use inglenook::model_policy::{Grade, Mode, Plan, reader_generates};
+use inglenook::model_policy::{Grade, Mode, Plan, Reader, reader};
 use inglenook::prompts::{Line, MemoryLine};
 use inglenook::worker::writer::{Extractive, Generative, Writer as _, Writers};
 
@@ -36,12 +36,11 @@ impl ModelUse {
             return Self { plan: Plan::all(false), thinks: false };
         }
         let grade = Grade::from_setting(grade);
-        let is_large = grade.is_none() && reader_generates(Mode::Auto, info, None);
+        let reads =
+            |mode, grade: Option<&Grade>| reader(mode, info, grade, false) == Reader::Generative;
+        let is_large = grade.is_none() && reads(Mode::Auto, None);
         let mode = if is_large && mode == Mode::Auto { Mode::Generative } else { mode };
-        Self {
-            plan: Plan::of(mode, info, grade.as_ref()),
-            thinks: reader_generates(mode, info, grade.as_ref()),
-        }
+        Self { plan: Plan::of(mode, info, grade.as_ref()), thinks: reads(mode, grade.as_ref()) }
     }
 }
 

@@ -9,7 +9,7 @@ use inglenook::interfaces::{
     Cancel, Context, Finish, LanguageModel, Models, Priority, Sampling, TurnRole,
 };
 use inglenook::memory::{Embedding, Moment};
-use inglenook::model_policy::prompt_style;
+use inglenook::model_policy::{Reader, prompt_style};
 use inglenook::prompts::{Answer, MemoryLine, data};
 use inglenook::recall::{Recall, RecallConfig, RecallRequest};
 use inglenook::worker::check::ANSWER_TOKENS_MAX;
@@ -294,6 +294,7 @@ impl Answerer<'_> {
             language: std::sync::Arc::new(self.model.clone()),
             embedder: std::sync::Arc::clone(&memory.embedder),
             reranker: self.models.reranker.clone(),
+            memory: None,
         };
         let config = method.recall(self.recall, self.signal);
         let recall = Recall { store: &memory.store, models: &models, config };
@@ -305,7 +306,7 @@ impl Answerer<'_> {
             rules_first: false,
             now: asked.at.map_or(memory.now, Moment::from_civil_utc),
             system: self.system,
-            prompt: true,
+            reader: Reader::Generative,
             reuse: Some(self.head.fork()?),
             cancel: self.cancel,
         };

@@ -29,6 +29,7 @@ fn models(model: ScriptedModel) -> Models {
         language: Arc::new(model) as Arc<dyn LanguageModel>,
         embedder: Arc::new(HashEmbedder),
         reranker: None,
+        memory: None,
     }
 }
 

@@ -73,6 +73,7 @@ pub(super) fn reader(context_tokens: usize) -> Models {
         language: Arc::new(model) as Arc<dyn LanguageModel>,
         embedder: Arc::new(HashEmbedder),
         reranker: None,
+        memory: None,
     }
 }
 

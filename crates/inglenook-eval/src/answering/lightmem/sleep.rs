@@ -97,6 +97,7 @@ mod tests {
             language: Arc::clone(&language),
             embedder: Arc::new(HashEmbedder),
             reranker: None,
+            memory: None,
         };
         let conversation = Conversation {
             name: "c".into(),
