@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use inglenook::interfaces::{
-    Cancel, Context, Embedder, Finish, Generated, LanguageModel, ModelError, ModelInfo, Models,
-    Priority, Sampling, TurnRole, Uncertainty,
+    Cancel, Context, Embedder, Finish, Generated, LanguageModel, ModelError, ModelInfo, Priority,
+    Sampling, TurnRole, Uncertainty,
 };
 use inglenook::memory::{Embedding, Role};
 use inglenook::model_policy::Mode;
@@ -160,15 +160,7 @@ fn slow_bed(generating: &Arc<AtomicUsize>, free: &Arc<AtomicBool>) -> Bed {
     };
     let slow = Slow { info, generating: Arc::clone(generating), free: Arc::clone(free) };
     let store = Store::in_memory().unwrap();
-    let mut bed = Bed::new(
-        store,
-        Models {
-            language: Arc::new(slow),
-            embedder: Arc::new(HashEmbedder),
-            reranker: None,
-            memory: None,
-        },
-    );
+    let mut bed = Bed::new(store, inglenook::testing::models(Arc::new(slow)));
     bed.config.writer = Mode::Generative;
     bed
 }

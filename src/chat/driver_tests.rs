@@ -16,7 +16,7 @@ use crate::recall::{
     Evidence, Progress, RecallConfig, RecallError, RecallRequest, SemanticEvidence,
 };
 use crate::store::{AnyId, JobKind, Store};
-use crate::testing::{HashEmbedder, ManualClock, ScriptedModel};
+use crate::testing::{ManualClock, ScriptedModel};
 
 /// There is no model.
 struct Missing;
@@ -118,12 +118,7 @@ fn model() -> ScriptedModel {
 }
 
 fn models(model: ScriptedModel) -> Models {
-    Models {
-        language: Arc::new(model),
-        embedder: Arc::new(HashEmbedder),
-        reranker: None,
-        memory: None,
-    }
+    crate::testing::models(Arc::new(model))
 }
 
 struct Heard {

@@ -33,9 +33,8 @@ pub fn asks_advice(text: &str) -> bool {
 /// As [`asks_advice`], of one sentence's words in lowercase.
 pub(super) fn is_advice(lower: &[&str]) -> bool {
     // "Which novel should I be reading?" asks for what was told.
-    let is_going_on = |words: &[&str]| {
-        words[..2] == ["should", "i"] && words[2] == "be" && words[3].ends_with("ing")
-    };
+    let is_going_on =
+        |words: &[&str]| matches!(words, ["should", "i", "be", verb] if verb.ends_with("ing"));
     ADVICE.match_any(lower) && !lower.windows(4).any(is_going_on)
 }
 

@@ -44,10 +44,7 @@ struct BuiltInMemoryModel(OnceLock<Arc<dyn LanguageModel>>);
 
 impl MemoryModel for BuiltInMemoryModel {
     fn loaded(&self) -> Result<Arc<dyn LanguageModel>, ModelError> {
-        match self.0.get() {
-            Some(model) => Ok(Arc::clone(model)),
-            None => language(&|_| {}).map(|model| Arc::clone(self.0.get_or_init(|| model))),
-        }
+        loaded(&self.0, || language(&|_| {})).cloned()
     }
 }
 
@@ -78,7 +75,7 @@ struct BuiltInReranker {
 
 impl Reranker for BuiltInReranker {
     fn scores(&self, question: &str, texts: &[&str]) -> Result<Option<Vec<f32>>, ModelError> {
-        let reranker = loaded(&self.reranker, || {
+        let reranker = loaded_confined(&self.reranker, || {
             let path = Path::new("(built in) starter reranker");
             BertReranker::from_gguf(path, Bytes::Static(RERANKER), Bytes::Static(EMBEDDER))
         })?;
@@ -90,7 +87,7 @@ impl Reranker for BuiltInReranker {
         head: &str,
         inputs: &[&[&str]],
     ) -> Result<Option<Vec<Vec<f32>>>, ModelError> {
-        let heads = loaded(&self.heads, || {
+        let heads = loaded_confined(&self.heads, || {
             let path = Path::new("(built in) starter encoder");
             BertHeads::from_gguf(path, Bytes::Static(ENCODER), Bytes::Static(EMBEDDER), &HEADS)
         })?;
@@ -98,12 +95,19 @@ impl Reranker for BuiltInReranker {
     }
 }
 
-fn loaded<T: Send>(
+fn loaded_confined<T: Send>(
     kept: &OnceLock<T>,
     load: impl FnOnce() -> Result<T, ModelError> + Send,
 ) -> Result<&T, ModelError> {
+    loaded(kept, || confined::reading(None, load))
+}
+
+fn loaded<T>(
+    kept: &OnceLock<T>,
+    load: impl FnOnce() -> Result<T, ModelError>,
+) -> Result<&T, ModelError> {
     match kept.get() {
         Some(loaded) => Ok(loaded),
-        None => confined::reading(None, load).map(|loaded| kept.get_or_init(|| loaded)),
+        None => load().map(|loaded| kept.get_or_init(|| loaded)),
     }
 }

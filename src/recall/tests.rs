@@ -96,12 +96,7 @@ impl Builder {
 }
 
 fn models(model: &ScriptedModel) -> Models {
-    Models {
-        language: Arc::new(model.clone()),
-        embedder: Arc::new(HashEmbedder),
-        reranker: None,
-        memory: None,
-    }
+    crate::testing::models(Arc::new(model.clone()))
 }
 
 fn by_entropy() -> RecallConfig {

@@ -209,13 +209,20 @@ impl StepContext {
         Ok(Plan::of(self.config.writer, info, self.grade()?.as_ref()))
     }
 
-    /// The writers of [`StepContext::plan`], and the built-in model beside them.
+    /// The writers of [`StepContext::plan`].
     pub fn writers(&self) -> Result<Writers, StepError> {
-        let writers = Writers::new(Arc::clone(&self.models.language), self.plan()?);
+        Ok(Writers::new(Arc::clone(&self.models.language), self.plan()?))
+    }
+
+    /// The same, for titles and names: some are the built-in model's, which is loaded then.
+    pub fn namers(&self) -> Result<Writers, StepError> {
+        let writers = self.writers()?;
+        let Some(memory) = &self.models.memory else { return Ok(writers) };
         let built_in = Plan::of_built_in(self.config.writer, self.grade()?.as_ref());
-        Ok(match &self.models.memory {
-            Some(memory) if built_in != Plan::default() => writers.and(memory.loaded()?, built_in),
-            _ => writers,
+        Ok(if built_in == Plan::default() {
+            writers
+        } else {
+            writers.and(memory.loaded()?, built_in)
         })
     }
 

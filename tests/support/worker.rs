@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use inglenook::interfaces::{Cancel, Clock, LanguageModel, Models};
+use inglenook::interfaces::{Cancel, Clock, Models};
 use inglenook::memory::{MessageId, Moment, NewMessage, Role, Semantic, SessionId};
 use inglenook::store::{JobKind, Store};
-use inglenook::testing::{HashEmbedder, ManualClock, ScriptedModel};
+use inglenook::testing::{ManualClock, ScriptedModel};
 use inglenook::worker::{WorkerConfig, run_until_idle};
 use jiff::SignedDuration;
 
@@ -23,12 +23,7 @@ pub fn models() -> Models {
 }
 
 pub fn models_with(language: ScriptedModel) -> Models {
-    Models {
-        language: Arc::new(language) as Arc<dyn LanguageModel>,
-        embedder: Arc::new(HashEmbedder),
-        reranker: None,
-        memory: None,
-    }
+    inglenook::testing::models(Arc::new(language))
 }
 
 impl Bed {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use inglenook::interfaces::{Cancel, LanguageModel, Models};
-use inglenook::testing::{HashEmbedder, ScriptedModel};
+use inglenook::testing::ScriptedModel;
 
 use super::*;
 
@@ -54,7 +54,7 @@ fn scripted() -> ScriptedModel {
 
 fn models(language: ScriptedModel) -> [Models; 1] {
     let language: Arc<dyn LanguageModel> = Arc::new(language);
-    [Models { language, embedder: Arc::new(HashEmbedder), reranker: None, memory: None }]
+    [inglenook::testing::models(language)]
 }
 
 fn report(options: &Options<'_>) -> Report {

@@ -397,17 +397,12 @@ mod tests {
 
     use super::*;
     use crate::interfaces::LanguageModel;
-    use crate::testing::{HashEmbedder, ManualClock, ScriptedModel};
+    use crate::testing::{ManualClock, ScriptedModel};
 
     #[test]
     fn the_system_turn_is_read_before_the_first_message() {
         let model = ScriptedModel::new(&[]);
-        let models = Models {
-            language: Arc::new(model.clone()),
-            embedder: Arc::new(HashEmbedder),
-            reranker: None,
-            memory: None,
-        };
+        let models = crate::testing::models(Arc::new(model.clone()));
         let profile = ModelProfile::new(models.language.info(), Reader::Extractive, None);
         let clock = Arc::new(ManualClock::at("2026-11-21T10:00:00Z"));
         let system = profile.system(clock.now());

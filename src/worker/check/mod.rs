@@ -317,11 +317,11 @@ fn f1(found: &[String], expected: &[Vec<String>]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{HashEmbedder, ScriptedModel};
+    use crate::testing::ScriptedModel;
 
     fn models(script: &[(&str, &str)]) -> Models {
         let language: Arc<dyn LanguageModel> = Arc::new(ScriptedModel::new(script));
-        Models { language, embedder: Arc::new(HashEmbedder), reranker: None, memory: None }
+        crate::testing::models(language)
     }
 
     /// A model that reads: it answers with the fact's key word.

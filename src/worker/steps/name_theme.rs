@@ -31,7 +31,7 @@ impl StepContext {
         });
         let Some(facts) = found(read)? else { return self.finish(job) };
         let texts: Vec<&str> = facts.iter().map(String::as_str).collect();
-        let name = self.writers()?.theme.theme_name(&texts, cancel)?;
+        let name = self.namers()?.theme.theme_name(&texts, cancel)?;
         let name: String = plain_text(&name).trim().chars().take(NAME_CHARS_MAX).collect();
         self.commit(|tx| {
             if !name.is_empty() {

@@ -60,7 +60,7 @@ impl StepContext {
                     None if live => break,
                     None => end,
                 };
-                let text = writers.episode.episode(&lines[start..stop], cancel)?;
+                let text = self.namers()?.episode.episode(&lines[start..stop], cancel)?;
                 let vector = self.embed(&[&format!("{}. {}", text.title, text.content)], cancel)?;
                 let run: Vec<MessageId> = messages[start..stop].iter().map(|m| m.id).collect();
                 let vectors = std::mem::take(&mut new_vectors);

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use inglenook::interfaces::LanguageModel;
-use inglenook::testing::{HashEmbedder, ScriptedModel};
+use inglenook::testing::ScriptedModel;
 use serde_json::json;
 
 use super::tests::{Bed, LONG, reader, tokens_of};
@@ -25,12 +24,7 @@ const WRITES: [(&str, &str); 6] = [
 ];
 
 fn models(model: ScriptedModel) -> Models {
-    Models {
-        language: Arc::new(model) as Arc<dyn LanguageModel>,
-        embedder: Arc::new(HashEmbedder),
-        reranker: None,
-        memory: None,
-    }
+    inglenook::testing::models(Arc::new(model))
 }
 
 /// It writes, ranks and reasons.

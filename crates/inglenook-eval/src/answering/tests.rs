@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use inglenook::interfaces::{LanguageModel, Signal};
-use inglenook::testing::{HashEmbedder, ScriptedModel};
+use inglenook::interfaces::Signal;
+use inglenook::testing::ScriptedModel;
 use serde_json::{Value, json};
 
 use super::*;
@@ -69,12 +69,7 @@ fn write_data(dir: &Path) {
 pub(super) fn reader(context_tokens: usize) -> Models {
     let replies = [("What is the name of Ana's dog?", "Answer: Pixel."), ("boat for?", "to row")];
     let model = ScriptedModel::new(&replies).with_info(|info| info.context_tokens = context_tokens);
-    Models {
-        language: Arc::new(model) as Arc<dyn LanguageModel>,
-        embedder: Arc::new(HashEmbedder),
-        reranker: None,
-        memory: None,
-    }
+    inglenook::testing::models(Arc::new(model))
 }
 
 pub(super) struct Bed {

@@ -82,9 +82,9 @@ mod tests {
     use super::super::super::memory_builder::ModelUse;
     use super::super::super::meter::Metered;
     use super::*;
-    use inglenook::interfaces::{Cancel, LanguageModel, Models};
+    use inglenook::interfaces::{Cancel, LanguageModel};
     use inglenook::model_policy::Plan;
-    use inglenook::testing::{HashEmbedder, ScriptedModel};
+    use inglenook::testing::ScriptedModel;
     use inglenook::worker::writer::{Generative, Writers};
 
     const HOUSE: &str = "Ana lives in a small yellow house by the old harbour of the quiet town of";
@@ -93,12 +93,7 @@ mod tests {
     fn night(notes: &[(&str, i8)], relation: &str, merged: &str) -> Updated {
         let model = ScriptedModel::new(&[("New: ", relation)]).with_default_reply(merged);
         let language: Arc<dyn LanguageModel> = Arc::new(model);
-        let models = Models {
-            language: Arc::clone(&language),
-            embedder: Arc::new(HashEmbedder),
-            reranker: None,
-            memory: None,
-        };
+        let models = inglenook::testing::models(Arc::clone(&language));
         let conversation = Conversation {
             name: "c".into(),
             speaker: None,
