@@ -28,6 +28,10 @@ pub enum Mode {
 pub fn wants(encoder: Option<&dyn Reranker>, text: &str) -> Wants {
     /// The encoder's labels M, S, T and W.
     const LABELS: [Wants; 4] = [Wants::Memory, Wants::SmallTalk, Wants::Statement, Wants::World];
+    // The encoder knows English only.
+    if extractive::asks_of_own_elsewhere(text) {
+        return Wants::Memory;
+    }
     // A failure is no reason not to answer.
     let said =
         encoder.and_then(|encoder| encoder.probabilities("wants", &[&[text]]).ok().flatten());

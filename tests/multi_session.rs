@@ -61,6 +61,7 @@ fn recall(bed: &Bed, question: &str, reader: Reader) -> Evidence {
         recent: "",
         best_min: 0.0,
         rules_first: false,
+        looks_for_words: false,
         now: bed.clock.now(),
         system: "You are a helpful assistant with memory.",
         reader,

@@ -79,6 +79,7 @@ impl Assistant {
             recent: "",
             best_min: 0.0,
             rules_first: false,
+            looks_for_words: false,
             now: bed.clock.now(),
             system: "",
             reader: Reader::Extractive,

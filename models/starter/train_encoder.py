@@ -1,13 +1,15 @@
 """The built-in encoder: MiniLM's layers over the embedder's word table, and heads that say something of a text or of two.
 
-    python train_encoder.py --minilm DIR --embedder embedder.gguf --head wants=turns --out /tmp/encoder.gguf
+    python train_encoder.py --minilm DIR --embedder embedder.gguf --head wants=turns --spans spans.jsonl --out /tmp/encoder.gguf
 
 Data of a head are TSV files, or a folder of them: label, text (of a pair: label, first text, second text); or a folder of scenarios
 (changes.py). A file is a writer; a head's only file counts as twelve, piece by piece. `--folds 3` says how well the same training does on writers
-that it did not see, instead of writing a file. All heads are trained together, with the layers but the lowest two; the word table stays.
+that it did not see, instead of writing a file. `--spans` (spans.py) is one more head: where in a text the answer to a question begins and ends, as in
+SQuAD 2; both at [CLS] where it has none. All heads are trained together, with the layers but the lowest two; the word table stays.
 """
 
 import argparse
+import json
 import os
 import random
 import re
@@ -33,6 +35,9 @@ BATCH, SMOOTHING = 32, 0.05
 N_FROZEN = 2  # the lowest layers; it costs nothing, and saves a quarter of the time
 LEARNING_RATE, HEAD_RATE, WARM_UP = 6e-5, 1e-3, 0.1
 CLS, SEP = 101, 102
+SPAN = "span"
+# Of a question and of a text, where the answer is looked for.
+QUESTION_MAX, TEXT_MAX = 32, 93
 
 
 @dataclass
@@ -110,6 +115,30 @@ def batches(rng, tokenizer, task, rows):
             yield task, block[j: j + BATCH]
 
 
+def encoded_span(tokenizer, rng, row):
+    """[CLS] question [SEP] text [SEP], and the first and last token of the answer; (0, 0) without one. None if the text is too long."""
+    question = tokenizer.encode(varied(rng, row["q"]), add_special_tokens=False).ids[:QUESTION_MAX]
+    read = tokenizer.encode(row["t"], add_special_tokens=False)
+    if not question or not 0 < len(read.ids) <= TEXT_MAX:
+        return None
+    before = len(question) + 2
+    inside = [i for i, (a, b) in enumerate(read.offsets) if a < row["b"] and b > row["a"]] if row["a"] >= 0 else []
+    if row["a"] >= 0 and not inside:
+        return None
+    place = (before + inside[0], before + inside[-1]) if inside else (0, 0)
+    return [CLS, *question, SEP, *read.ids, SEP], (place, before)
+
+
+def batches_of_spans(rng, tokenizer, task, rows):
+    """As `batches`; a label is (first and last token, where the text begins)."""
+    read = [found for row in rows if (found := encoded_span(tokenizer, rng, row))]
+    rng.shuffle(read)
+    for k in range(0, len(read), BATCH * 16):
+        block = sorted(read[k: k + BATCH * 16], key=lambda row: len(row[0]))
+        for j in range(0, len(block), BATCH):
+            yield task, block[j: j + BATCH]
+
+
 # ----------------------------------------------------------------------------------------------- model
 
 
@@ -126,6 +155,7 @@ class Encoder(nn.Module):
         for layer in self.trunk.encoder.layer[:N_FROZEN]:
             layer.requires_grad_(False)
         self.heads = nn.ModuleDict({task.name: nn.Linear(table.shape[1], len(task.labels)) for task in tasks})
+        nn.init.zeros_(self.heads[SPAN].weight) if SPAN in self.heads else None
         if args.start and args.start.endswith(".gguf"):
             layers, heads = convert.read_encoder(args.start, args.layers)
             positions = layers.pop("embeddings.position_embeddings.weight")
@@ -135,8 +165,20 @@ class Encoder(nn.Module):
         elif args.start:
             self.load_state_dict(torch.load(args.start), strict=False)
 
+    def states(self, ids, mask):
+        return self.trunk(input_ids=ids, attention_mask=mask).last_hidden_state.float() * mask[..., None]
+
+    def span_loss(self, ids, mask, labels):
+        """Of the two ends, among the text's tokens and [CLS]."""
+        scores = self.heads[SPAN](functional.dropout(self.states(ids, mask), 0.1, self.training))
+        place, begins = torch.tensor([place for place, _ in labels]), torch.tensor([begin for _, begin in labels])
+        at = torch.arange(ids.shape[1])[None]
+        text = (at == 0) | ((at >= begins[:, None]) & (mask == 1) & (ids != SEP))
+        scores = scores.masked_fill(~text[..., None], -1e4)
+        return (functional.cross_entropy(scores[..., 0], place[:, 0]) + functional.cross_entropy(scores[..., 1], place[:, 1])) / 2
+
     def forward(self, ids, mask, name):
-        states = self.trunk(input_ids=ids, attention_mask=mask).last_hidden_state.float() * mask[..., None]
+        states = self.states(ids, mask)
         mean = states.sum(1) / mask.sum(1, keepdim=True)
         return self.heads[name](functional.dropout(mean, 0.1, self.training))
 
@@ -152,24 +194,32 @@ def train(model, tokenizer, tasks, args):
     rate = lambda step: min((step + 1) / (WARM_UP * n_steps), 1 - step / n_steps)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
     model.train()
-    begun, step, losses = time.time(), 0, []
+    begun, step, losses, of_head = time.time(), 0, [], {}
     for epoch in range(epochs):
         chosen = [(task, rng.sample(task.rows, most[task.name])) for task in tasks]
-        parts = [batch for task, rows in chosen for batch in batches(rng, tokenizer, task, rows)]
+        parts = [batch for task, rows in chosen
+                 for batch in (batches_of_spans if task.name == SPAN else batches)(rng, tokenizer, task, rows)]
         rng.shuffle(parts)
         for task, rows in parts:
             ids, mask = padded([ids for ids, _ in rows])
+            labels = [label for _, label in rows]
             with autocast():
-                scores = model(ids, mask, task.name)
-            labels = torch.tensor([label for _, label in rows])
-            loss = functional.cross_entropy(scores.float(), labels, label_smoothing=SMOOTHING)
+                if task.name == SPAN:
+                    loss = model.span_loss(ids, mask, labels)
+                else:
+                    loss = functional.cross_entropy(model(ids, mask, task.name).float(), torch.tensor(labels), label_smoothing=SMOOTHING)
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(trunk, 1.0)
             optimizer.step()
             schedule.step()
             losses.append(loss.item())
+            of_head.setdefault(task.name, []).append(loss.item())
             step += 1
+            if step % 250 == 0:
+                print(step, f"{time.time() - begun:.0f} s", {name: round(float(np.mean(x[-100:])), 3) for name, x in of_head.items()}, flush=True)
+                if keep:
+                    torch.save({name: value for name, value in model.state_dict().items() if "word_embeddings" not in name}, keep)
         print(f"epoch {epoch + 1}: {step} steps, {time.time() - begun:.0f} s, loss {np.mean(losses[-100:]):.3f}", flush=True)
         if keep:
             torch.save({name: value for name, value in model.state_dict().items() if "word_embeddings" not in name}, keep)
@@ -252,6 +302,7 @@ def main():
     parser.add_argument("--minilm", required=True)
     parser.add_argument("--embedder", required=True)
     parser.add_argument("--head", action="append", required=True, metavar="NAME=FILES")
+    parser.add_argument("--spans", help="rows of spans.py")
     parser.add_argument("--choose", action="append", default=[], metavar="NAME=FILE", help="scored, never trained on")
     parser.add_argument("--out", help="the GGUF file; beside it .wrong.tsv")
     parser.add_argument("--layers", type=int, default=6)
@@ -270,6 +321,8 @@ def main():
     tokenizer.no_padding()
     tokenizer.no_truncation()
     tasks = [read_task(spec) for spec in args.head]
+    if args.spans:
+        tasks.append(Task(SPAN, [json.loads(line) for line in open(args.spans)], ["first", "last"]))
     for task in tasks:
         print(f"{task.name}: {len(task.rows)} rows, labels {task.labels}", flush=True)
     with open(f"{args.out}.wrong.tsv" if args.out else os.devnull, "w") as wrong:

@@ -2,7 +2,7 @@
 
 use crate::chat::policy::{ModelProfile, NOTHING_FOUND, cautions, head, reminds};
 use crate::chat::sureness::Sureness;
-use crate::extractive::{self, Candidate, ExtractiveAnswer, HEDGE};
+use crate::extractive::{self, Candidate, ExtractiveAnswer, HEDGE, Words};
 use crate::interfaces::Reranker;
 use crate::memory::relevance::Relevance;
 use crate::memory::{Message, MessageId, Moment, Origin, Role, Semantic};
@@ -137,12 +137,12 @@ pub fn below<'a>(
     Some(Quote { text: found.text, cited, reminds: false })
 }
 
-/// The answer made of evidence; `None` if nothing answers. `earlier` is the open chat: what was said a minute ago may
-/// not have reached memory yet.
+/// The answer made of evidence, by the `words` that were found in it if they were looked for; `None` if nothing answers.
+/// `earlier` is the open chat: what was said a minute ago may not have reached memory yet.
 pub fn quote<'a>(
     profile: &ModelProfile,
     question: &str,
-    mut candidates: Vec<Candidate>,
+    (mut candidates, words): (Vec<Candidate>, &Words),
     earlier: impl DoubleEndedIterator<Item = &'a Message>,
     at: Moment,
     user_name: Option<&str>,
@@ -157,8 +157,15 @@ pub fn quote<'a>(
     let changed_by =
         |question: &str, earlier: &str, later: &[&str]| changed(encoder, question, earlier, later);
     let question = head(question);
-    let answer = extractive::answer_by(question, &candidates, at.civil(), user_name, &changed_by);
-    let remind = || extractive::reminder(question, &candidates, at.civil(), user_name, &changed_by);
+    let now = at.civil();
+    let answer = match words {
+        Words::Answer(found) => {
+            Some(extractive::in_words(question, &candidates, found, now, user_name, &changed_by))
+        }
+        Words::None => None,
+        Words::Unclear => extractive::answer_by(question, &candidates, now, user_name, &changed_by),
+    };
+    let remind = || extractive::reminder(question, &candidates, now, user_name, &changed_by);
     let is_sure = answer.as_ref().is_some_and(|answer| answer.sure);
     let cautions = cautions(profile, question) && !is_sure;
     let mut reminds = reminds(profile, question) && !is_sure && !cautions;
@@ -184,7 +191,7 @@ pub fn quote<'a>(
     let (mut answer, mut sureness_of) = (answer, None);
     if !reminds && !cautions {
         sureness_of = sureness(encoder, &mut candidates, &answer, question, user_name);
-        let (odds, now) = (odds_by(encoder), at.civil());
+        let odds = odds_by(encoder);
         let since = extractive::told_since(question, &answer, &candidates, now, user_name, &odds);
         if let Some(since) = since {
             answer.text += &since.text;
@@ -289,7 +296,7 @@ mod tests {
             said(5, "I'm allergic to nuts."),
         ];
         let at = ManualClock::at("2026-11-21T10:00:00Z").now();
-        quote(&profile, question, Vec::new(), earlier.iter(), at, None)
+        quote(&profile, question, (Vec::new(), &Words::Unclear), earlier.iter(), at, None)
     }
 
     #[test]

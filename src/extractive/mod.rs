@@ -50,6 +50,7 @@ mod second_person;
 mod sentences;
 mod since;
 mod small_talk;
+mod spans;
 mod statements;
 mod titles;
 mod untrue;
@@ -88,11 +89,12 @@ pub use second_person::{acknowledge, is_acknowledgement, said_to, to_second_pers
 pub use sentences::sentences;
 pub use since::{NEAREST, Odds, SINCE, nearest, told_since};
 pub use small_talk::{asks_assistant, spelled_out, with_feeling};
+pub use spans::{Found, Words, in_words, readable};
 pub use statements::{says_something, statements, statements_after, tells_something};
 pub use titles::{narrative, theme_name, title};
 pub use wants::{
-    OF_SOMEBODY, Wants, asks_of_kin, asks_what_is_known, asks_who, no_small_talk, points_back,
-    wants,
+    OF_SOMEBODY, Wants, asks_of_kin, asks_of_own_elsewhere, asks_what_is_known, asks_who,
+    no_small_talk, points_back, wants,
 };
 
 /// The person, while their name is unknown; in the third person, so that facts read well.

@@ -3,12 +3,15 @@
 //! By rules, for what the built-in encoder can't read and for a program without it (`model_policy` asks the encoder first).
 
 use super::intent::intent;
+use super::language::is_foreign;
+use super::lists::Words;
 use super::patterns::Patterns;
 use super::question::QUESTION_WORDS;
 use super::small_talk::asks_assistant;
 use super::{Intent, lexicon};
 
 static KNOWN: Patterns = Patterns::new("asks what is known");
+static ONES_OWN: Words = Words::new("one's own");
 
 /// What a person's message wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,6 +41,12 @@ pub fn wants(text: &str) -> Wants {
 pub fn asks_what_is_known(text: &str) -> bool {
     let words: Vec<String> = lexicon::words(text).take(40).map(str::to_lowercase).collect();
     KNOWN.match_any(&words)
+}
+
+/// Whether it is a question in another language about what is the person's own: "Wo wohnt mein Bruder?"
+pub fn asks_of_own_elsewhere(text: &str) -> bool {
+    let is_own = |word: &str| ONES_OWN.has(&word.to_lowercase());
+    text.trim_end().ends_with('?') && is_foreign(text) && lexicon::words(text).any(is_own)
 }
 
 /// Pronouns of other people.
@@ -174,6 +183,19 @@ mod tests {
             "who wrote Dune?",
         ] {
             assert!(!asks_who(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_ones_own_is_asked_for_in_other_languages() {
+        for text in
+            ["Wo wohnt mein Bruder?", "Comment s'appelle ma soeur ?", "¿Dónde vive mi hermano?"]
+        {
+            assert!(asks_of_own_elsewhere(text), "{text}");
+        }
+        for text in ["Wo liegt Kiel?", "Mein Bruder wohnt in Kiel.", "Where does my brother live?"]
+        {
+            assert!(!asks_of_own_elsewhere(text), "{text}");
         }
     }
 

@@ -7,13 +7,22 @@ use std::sync::{Mutex, PoisonError};
 
 use super::attention::dot;
 use super::ops;
+use super::tokenizer::PlacedToken;
 use super::trunk::Trunk;
 use super::weights::Bytes;
-use crate::interfaces::ModelError;
+use crate::interfaces::{ModelError, Span};
 
 /// Of a longer text only the beginning and the end are read: the last sentence is often what asks.
 const TOKENS_BEGINNING: usize = 24;
 const TOKENS_END: usize = 40;
+
+/// The head that says where an answer begins and ends: it reads every token's state, not their mean.
+const SPAN: &str = "span";
+/// Where an answer is looked for: tokens of the question, and of a part of the text.
+const QUESTION_TOKENS_MAX: usize = 32;
+const PART_TOKENS_MAX: usize = 93;
+/// The longest answer.
+const SPAN_TOKENS_MAX: usize = 24;
 
 /// An encoder and its heads, by name.
 pub struct BertHeads {
@@ -84,6 +93,78 @@ impl BertHeads {
             *last() = Some((head.to_owned(), (*text).to_owned(), odds.clone()));
         }
         Ok(Some(odds))
+    }
+
+    /// Where each text answers a question best, as in SQuAD 2 (arXiv 1806.03822): a row of the head scores the first token, the
+    /// other one the last; both of `[CLS]` say that there is no answer. A long text is read in parts. `None` if there is no such
+    /// head, and for what is in letters that the vocabulary lacks.
+    ///
+    /// # Errors
+    /// If the model fails.
+    pub fn spans(
+        &self,
+        question: &str,
+        texts: &[&str],
+    ) -> Result<Option<Vec<Option<Span>>>, ModelError> {
+        let Some(head) = self.heads.get(SPAN) else { return Ok(None) };
+        let mut question = self.trunk.encode(question);
+        question.truncate(QUESTION_TOKENS_MAX);
+        if question.is_empty() {
+            return Ok(None);
+        }
+        let encode = |text: &&str| self.trunk.encode_with_places(text).unwrap_or_default();
+        let encoded: Vec<Vec<PlacedToken>> = texts.iter().map(encode).collect();
+        let parts = encoded.iter().enumerate().flat_map(|(of, tokens)| {
+            let starts = (0..).step_by(PART_TOKENS_MAX / 2);
+            let is_new = |at: usize| at == 0 || at + PART_TOKENS_MAX / 2 < tokens.len();
+            let starts = starts.take_while(move |&at| at < tokens.len() && is_new(at));
+            starts.map(move |at| (of, &tokens[at..tokens.len().min(at + PART_TOKENS_MAX)]))
+        });
+        let parts: Vec<(usize, &[PlacedToken])> = parts.collect();
+        let ids: Vec<Vec<u32>> =
+            parts.iter().map(|(_, tokens)| tokens.iter().map(|(id, _)| *id).collect()).collect();
+        let inputs: Vec<Vec<&[u32]>> = ids.iter().map(|ids| vec![&question[..], ids]).collect();
+        let states = self.trunk.states(&inputs)?;
+        let mut best: Vec<Option<Span>> = vec![None; texts.len()];
+        for ((of, tokens), states) in parts.into_iter().zip(&states) {
+            let span = self.span(head, states, question.len(), tokens)?;
+            if best[of].as_ref().is_none_or(|best| best.log_odds < span.log_odds) {
+                best[of] = Some(span);
+            }
+        }
+        Ok(Some(best))
+    }
+
+    /// The best span of a part, from its last hidden states `[question + tokens + 3, hidden]`.
+    fn span(
+        &self,
+        head: &Head,
+        states: &[f32],
+        n_question: usize,
+        tokens: &[PlacedToken],
+    ) -> Result<Span, ModelError> {
+        let rows: Vec<&[f32]> = states.chunks_exact(self.trunk.hidden()).collect();
+        let score = |row: usize, end: usize| {
+            let weight = &head.weight[end * self.trunk.hidden()..][..self.trunk.hidden()];
+            dot(rows[row], weight) + head.bias[end]
+        };
+        let of_text = n_question + 2..n_question + 2 + tokens.len();
+        let firsts: Vec<f32> = of_text.clone().map(|row| score(row, 0)).collect();
+        let lasts: Vec<f32> = of_text.map(|row| score(row, 1)).collect();
+        let none = score(0, 0) + score(0, 1);
+        let (mut best, mut place) = (f32::NEG_INFINITY, (0, 0));
+        for (i, first) in firsts.iter().enumerate() {
+            for (j, last) in lasts.iter().enumerate().skip(i).take(SPAN_TOKENS_MAX) {
+                if first + last > best {
+                    (best, place) = (first + last, (i, j));
+                }
+            }
+        }
+        if !(best - none).is_finite() {
+            return Err(ModelError::NotANumber);
+        }
+        let bytes = tokens[place.0].1.start..tokens[place.1].1.end;
+        Ok(Span { bytes, log_odds: best - none })
     }
 
     /// A head's probabilities, from one input's last hidden states.

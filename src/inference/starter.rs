@@ -13,11 +13,14 @@ use super::heads::BertHeads;
 use super::load::load_starter;
 use super::reranker::BertReranker;
 use super::weights::{Bytes, Weights};
-use crate::interfaces::{Embedder, LanguageModel, LoadProgress, MemoryModel, ModelError, Reranker};
+use crate::interfaces::{
+    Embedder, LanguageModel, LoadProgress, MemoryModel, ModelError, Reranker, Span,
+};
 use crate::texts::key;
 
-/// The encoder's heads: what a message wants, whether it changes an earlier line, and whether it changes that line's answer to a question.
-const HEADS: [&str; 3] = ["wants", "line", "answer"];
+/// The encoder's heads: what a message wants, whether it changes an earlier line, whether it changes that line's answer to a question,
+/// and where a text answers one.
+const HEADS: [&str; 4] = ["wants", "line", "answer", "span"];
 
 /// The size of all of them.
 pub fn bytes() -> u64 {
@@ -87,11 +90,24 @@ impl Reranker for BuiltInReranker {
         head: &str,
         inputs: &[&[&str]],
     ) -> Result<Option<Vec<Vec<f32>>>, ModelError> {
-        let heads = loaded_confined(&self.heads, || {
+        self.heads()?.probabilities(head, inputs)
+    }
+
+    fn spans(
+        &self,
+        question: &str,
+        texts: &[&str],
+    ) -> Result<Option<Vec<Option<Span>>>, ModelError> {
+        self.heads()?.spans(question, texts)
+    }
+}
+
+impl BuiltInReranker {
+    fn heads(&self) -> Result<&BertHeads, ModelError> {
+        loaded_confined(&self.heads, || {
             let path = Path::new("(built in) starter encoder");
             BertHeads::from_gguf(path, Bytes::Static(ENCODER), Bytes::Static(EMBEDDER), &HEADS)
-        })?;
-        heads.probabilities(head, inputs)
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::bert::{Bert, BertConfig};
-use super::tokenizer::Tokenizer;
+use super::tokenizer::{PlacedToken, Tokenizer};
 use super::weights::{Bytes, Weights, backend};
 use crate::interfaces::ModelError;
 
@@ -70,6 +70,11 @@ impl Trunk {
     /// The tokens of a text; words in letters that the vocabulary lacks yield none.
     pub(super) fn encode(&self, text: &str) -> Vec<u32> {
         self.tokenizer.encode(&Self::ends(text))
+    }
+
+    /// As [`Self::encode`], with each token's bytes of the text, for one that is short.
+    pub(super) fn encode_with_places(&self, text: &str) -> Option<Vec<PlacedToken>> {
+        self.tokenizer.encode_with_places(text)
     }
 
     /// The last hidden states of each input, whose texts are read together: `[CLS] text [SEP]`, or

@@ -20,7 +20,7 @@ pub use language_model::{
 pub use model_source::{
     LoadProgress, MemoryModel, ModelSource, ModelSummary, Models, PullableModel,
 };
-pub use reranker::Reranker;
+pub use reranker::{Reranker, Span};
 pub use split_file::{Part, part_names, parts_of};
 pub use stop_text::StopText;
 pub use uncertainty::{Signal, Uncertainty};

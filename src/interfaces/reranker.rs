@@ -1,6 +1,7 @@
 //! A small model that reads texts: how well each answers a question, and what they are.
 
 use std::fmt;
+use std::ops::Range;
 
 use crate::interfaces::ModelError;
 
@@ -27,6 +28,28 @@ pub trait Reranker: Send + Sync {
     ) -> Result<Option<Vec<Vec<f32>>>, ModelError> {
         Ok(None)
     }
+
+    /// Where each text answers a question best: words of the text itself; `None` for a text in letters that it does not know.
+    /// `None` if there is no such head, or it can't read the question.
+    ///
+    /// # Errors
+    /// As [`Self::scores`].
+    fn spans(
+        &self,
+        _question: &str,
+        _texts: &[&str],
+    ) -> Result<Option<Vec<Option<Span>>>, ModelError> {
+        Ok(None)
+    }
+}
+
+/// The words of a text that answer a question best.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Span {
+    /// Bytes of the text.
+    pub bytes: Range<usize>,
+    /// The logarithm of how much likelier they are than that the text has no answer: at 0 both are equally likely.
+    pub log_odds: f32,
 }
 
 impl fmt::Debug for dyn Reranker {

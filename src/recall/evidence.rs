@@ -8,7 +8,7 @@ use super::candidates::{Candidates, Scored};
 use super::lines;
 use super::stage_one::{self, Coarse};
 use super::stage_two::Outcome;
-use crate::extractive::Candidate;
+use crate::extractive::{Candidate, Words};
 use crate::interfaces::{Context, Signal};
 use crate::memory::{EpisodeId, MessageId, SemanticId, Theme};
 use crate::store::AnyId;
@@ -84,6 +84,8 @@ pub struct Evidence {
     pub seconds: f64,
     /// Everything that an extractive reader may quote, best first.
     pub candidates: Vec<Candidate>,
+    /// The words of a candidate that answer, if they were looked for.
+    pub words: Words,
     /// Where nothing is relevant, the message that is most so.
     pub nearest: Option<(MessageId, Candidate)>,
     /// The block of memories up to its last line; empty if there are none.

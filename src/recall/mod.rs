@@ -25,7 +25,7 @@ use std::time::Instant;
 
 use thiserror::Error;
 
-use crate::extractive;
+use crate::extractive::{self, Words};
 use crate::interfaces::{Cancel, Context, Embedder, ModelError, Models};
 use crate::memory::Moment;
 use crate::model_policy::{Reader, reading_model};
@@ -42,7 +42,7 @@ pub use rerank::read_cited;
 use candidates::{Candidates, Search};
 use pipeline::Setup;
 use question::QuestionTraits;
-use rerank::rerank;
+use rerank::{find_words, rerank};
 
 /// Why nothing could be recalled.
 #[derive(Debug, Error)]
@@ -104,6 +104,8 @@ pub struct RecallRequest<'a> {
     pub best_min: f64,
     /// Where rules are sure of an answer, no prompt is built.
     pub rules_first: bool,
+    /// Where rules are not sure, words that answer are looked for before a model reads.
+    pub looks_for_words: bool,
     /// When it is asked.
     pub now: Moment,
     /// Text of the system turn; may be empty.
@@ -181,6 +183,14 @@ impl Recall<'_> {
                 }
                 None => false,
             };
+            // Before what is least relevant goes: the reranker may be wrong.
+            let mut read = None;
+            if let Some(encoder) = reranker.filter(|_| was_read && request.looks_for_words) {
+                let mut evidence = rules(&candidates, on_progress)?;
+                let asked = (request.now.civil(), user.as_deref());
+                evidence.words = find_words(query.question, &evidence.candidates, encoder, asked)?;
+                read = (evidence.words != Words::Unclear).then_some(evidence);
+            }
             if was_read {
                 nearest = candidates.drop_below(self.config.relevance_bar, request.best_min);
                 if !is_prompt && !candidates.is_empty() {
@@ -189,7 +199,9 @@ impl Recall<'_> {
                 }
             }
             cancel.check()?;
-            if is_prompt && !(request.rules_first && candidates.is_empty()) {
+            if read.is_some() {
+                found = read;
+            } else if is_prompt && !(request.rules_first && candidates.is_empty()) {
                 let model = reading_model(request.reader, self.models)?;
                 found = Some(setup.of(&candidates).for_model(&*model, request, on_progress)?);
             } else if was_read || is_prompt {

@@ -7,8 +7,10 @@ use super::candidates::{Candidates, rank_below_successors};
 use super::lines::speaker;
 use super::question::QuestionTraits;
 use super::{Query, RecallConfig};
-use crate::extractive::{Candidate, THE_USER};
-use crate::interfaces::{ModelError, Reranker};
+use jiff::civil::DateTime;
+
+use crate::extractive::{self, Candidate, Found, THE_USER, Words};
+use crate::interfaces::{ModelError, Reranker, Span};
 use crate::memory::Message;
 use crate::memory::relevance::{Judgement, Reranking};
 
@@ -99,6 +101,32 @@ pub fn read_cited(
         candidate.answers = Some(weights.relevance(&judgement));
     }
     Ok(())
+}
+
+/// The words of a candidate that answer a question, as the encoder finds them.
+///
+/// # Errors
+/// If the encoder fails.
+pub(super) fn find_words(
+    question: &str,
+    candidates: &[Candidate],
+    encoder: &dyn Reranker,
+    (now, user): (DateTime, Option<&str>),
+) -> Result<Words, ModelError> {
+    let read = extractive::readable(question, candidates, now, user);
+    let texts: Vec<&str> = read.iter().map(|(_, text)| *text).collect();
+    if texts.is_empty() {
+        return Ok(Words::Unclear);
+    }
+    let Some(spans) = encoder.spans(question, &texts)? else { return Ok(Words::Unclear) };
+    let found = read.iter().zip(spans).filter_map(|((candidate, _), span)| {
+        let Span { bytes, log_odds } = span?;
+        Some(Found { candidate: *candidate, bytes, log_odds: log_odds.into() })
+    });
+    let words = Words::of(found.collect());
+    // What it can't read may answer.
+    let is_unread = words == Words::None && texts.iter().any(|text| extractive::is_foreign(text));
+    Ok(if is_unread { Words::Unclear } else { words })
 }
 
 /// A message in the form that the reranker was trained on: `Speaker: text`.

@@ -128,6 +128,7 @@ fn request<'a>(question: &'a str, cancel: &'a Cancel) -> RecallRequest<'a> {
         recent: "",
         best_min: 0.0,
         rules_first: false,
+        looks_for_words: false,
         now: at(30),
         system: "You are helpful.",
         reader: Reader::Generative,

@@ -14,7 +14,7 @@ use crate::chat::speech::{Listener, Speech};
 use crate::chat::stream::Stream;
 use crate::chat::tools::{CallStream, ToolUse, read_call, rewritten};
 use crate::chat::window::Window;
-use crate::extractive::{self, Candidate, Intent, Wants};
+use crate::extractive::{self, Candidate, Intent, Wants, Words};
 use crate::interfaces::{Context, Finish, ModelError, Priority, Sampling};
 use crate::memory::attached;
 use crate::model_policy::reading_model;
@@ -190,7 +190,7 @@ impl Job {
         let is_refused = speech.is_refused();
         let mut below = None;
         if is_refused && !is_stopped {
-            let quote = self.quote(candidates.clone());
+            let quote = self.quote(candidates.clone(), &Words::Unclear);
             if quote.is_none() {
                 below = self.below(None, candidates);
             }

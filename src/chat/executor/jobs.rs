@@ -13,11 +13,11 @@ use crate::chat::quote::{self, Cited, Quote};
 use crate::chat::sureness::Sureness;
 use crate::chat::window;
 use crate::error_chain::error_chain;
-use crate::extractive::{self, Candidate, Intent, Wants};
+use crate::extractive::{self, Candidate, Intent, Wants, Words};
 use crate::interfaces::{Cancel, ModelError, Models, Sampling};
 use crate::memory::{Message, Moment, Role, attached};
 use crate::prompts::{Answer, MemoryLine, Style};
-use crate::recall::{Progress, Recall, RecallRequest, is_of_assistant};
+use crate::recall::{Evidence, Progress, Recall, RecallRequest, is_of_assistant};
 use crate::store::KnownName;
 
 /// A step of a reply, with everything that it needs.
@@ -110,6 +110,14 @@ impl Job {
             && policy::reader_for(&self.profile, question) != Reader::BuiltIn
     }
 
+    /// Whether words that answer are looked for first: what reads is no better at finding them.
+    fn is_read_in_words(&self, reader: Reader) -> bool {
+        let question = &self.request.question;
+        (reader == Reader::BuiltIn || self.profile.starter)
+            && !policy::is_task(question)
+            && !extractive::is_foreign(policy::head(question))
+    }
+
     /// The person's name in prompts.
     fn person(&self) -> &str {
         self.user_name.as_deref().unwrap_or(extractive::THE_USER)
@@ -184,9 +192,6 @@ impl Job {
         /// 0.79 where anything was found; for questions about strangers, 0.01 to 0.24.
         const BEST_MIN: f64 = 0.02;
         const BEST_MIN_LOOKING: f64 = 0.3;
-        /// Of a small memory something always ranks first: for a question about the world it also has to answer. (Of notebooks, 4 of
-        /// 42 answers that were less probable were right.)
-        const ANSWERS_MIN_LOOKING: f64 = 0.1;
         let since = Instant::now();
         let recent = self.recent();
         let question = &self.request.question;
@@ -221,6 +226,7 @@ impl Job {
             recent: &recent,
             best_min: if look { BEST_MIN_LOOKING } else { BEST_MIN },
             rules_first: for_model,
+            looks_for_words: for_model && !look && self.is_read_in_words(reader),
             now: self.now,
             system: &system,
             reader,
@@ -233,34 +239,52 @@ impl Job {
         let mut report = |progress: Progress| on_progress(progress.to_string());
         let recalled = (self.parts.recaller)(recall, request, &mut report);
         match recalled {
-            Ok(mut evidence) => {
-                let candidates = std::mem::take(&mut evidence.candidates);
-                let reads = evidence.context.is_some();
-                let likeliest = candidates.iter().filter_map(|c| c.answers).reduce(f64::max);
-                let mut data = lock(&self.data);
-                data.recall_seconds = since.elapsed().as_secs_f64();
-                let has_none = look && likeliest.is_some_and(|p| p < ANSWERS_MIN_LOOKING);
-                if has_none && !policy::is_read_by_rules(&self.profile, question) {
-                    return TurnEvent::nothing(is_private);
-                }
-                data.reads_recalled = reads;
-                data.sources.clone_from(&candidates);
-                data.sureness = likeliest.filter(|_| reads).map(Sureness::of_reading);
-                data.recent = recent;
-                data.recalled = Some(evidence);
-                drop(data);
-                let quote = (!reads).then(|| self.quote(candidates)).flatten();
-                // Otherwise a model speaks.
-                let is_denied = !reads
-                    && quote.is_none()
-                    && is_private
-                    && !policy::says_no(&self.profile, question);
-                let sources = is_denied.then(|| lock(&self.data).sources.clone());
-                let nearest = sources.and_then(|sources| self.below(None, sources));
-                TurnEvent::Recalled { quote, reads, is_private, nearest }
+            Ok(evidence) => {
+                lock(&self.data).recall_seconds = since.elapsed().as_secs_f64();
+                self.recalled(evidence, recent, look, is_private)
             }
             Err(error) => TurnEvent::Failed { error: error_chain(&error) },
         }
+    }
+
+    /// What becomes of what was recalled: the rules answer, or a model reads.
+    fn recalled(
+        &self,
+        mut evidence: Evidence,
+        recent: String,
+        look: bool,
+        is_private: bool,
+    ) -> TurnEvent {
+        /// Of a small memory something always ranks first: for a question about the world it also has to answer. (Of notebooks, 4 of
+        /// 42 answers that were less probable were right.)
+        const ANSWERS_MIN_LOOKING: f64 = 0.1;
+        let question = &self.request.question;
+        let candidates = std::mem::take(&mut evidence.candidates);
+        let words = std::mem::take(&mut evidence.words);
+        let reads = evidence.context.is_some();
+        let likeliest = candidates.iter().filter_map(|c| c.answers).reduce(f64::max);
+        let answers_nothing = look && likeliest.is_some_and(|p| p < ANSWERS_MIN_LOOKING);
+        if answers_nothing && !policy::is_read_by_rules(&self.profile, question) {
+            return TurnEvent::nothing(is_private);
+        }
+        let mut data = lock(&self.data);
+        data.reads_recalled = reads;
+        data.sources.clone_from(&candidates);
+        data.sureness = likeliest.filter(|_| reads).map(Sureness::of_reading);
+        data.recent = recent;
+        data.recalled = Some(evidence);
+        drop(data);
+        let quote = (!reads).then(|| self.quote(candidates, &words)).flatten();
+        if reads || quote.is_some() || !is_private {
+            return TurnEvent::Recalled { quote, reads, is_private, nearest: None };
+        }
+        let is_sure = words == Words::None;
+        // Otherwise the starter says so itself.
+        let denies = is_sure || !policy::says_no(&self.profile, question);
+        let sources = denies.then(|| lock(&self.data).sources.clone());
+        let nearest = sources.and_then(|sources| self.below(None, sources));
+        let quote = is_sure.then(|| Quote::nothing(nearest.clone()));
+        TurnEvent::Recalled { quote, reads, is_private, nearest }
     }
 
     /// What the attached files say.
@@ -306,10 +330,10 @@ impl Job {
     }
 
     /// What the rules answer.
-    pub(super) fn quote(&self, candidates: Vec<Candidate>) -> Option<Quote> {
-        let (question, said) = (&self.request.question, self.said());
+    pub(super) fn quote(&self, candidates: Vec<Candidate>, words: &Words) -> Option<Quote> {
+        let (question, said) = (&self.request.question, self.said().into_iter());
         let name = self.user_name.as_deref();
-        quote::quote(&self.profile, question, candidates, said.into_iter(), self.now, name)
+        quote::quote(&self.profile, question, (candidates, words), said, self.now, name)
     }
 
     /// What stands below a model's answer, or below the words that nothing answers.

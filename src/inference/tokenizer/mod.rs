@@ -14,6 +14,7 @@ mod stream;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tokenizers::AddedToken;
@@ -154,6 +155,24 @@ impl Tokenizer {
         ids
     }
 
+    /// As [`Self::encode`], with the bytes of the text that each token stands for; `None` for a text with control tokens, or that
+    /// the crate's rules fail at.
+    pub fn encode_with_places(&self, text: &str) -> Option<Vec<PlacedToken>> {
+        let mut tokens = Vec::with_capacity(text.len() / 3 + 1);
+        let mut before = 0;
+        for chunk in chunks(text) {
+            let encoding = guarded(|| self.inner.encode(chunk, false)).ok()?;
+            for (&id, &(start, end)) in encoding.get_ids().iter().zip(encoding.get_offsets()) {
+                if self.control.contains(&id) {
+                    return None;
+                }
+                tokens.push((id, before + start..before + end));
+            }
+            before += chunk.len();
+        }
+        Some(tokens)
+    }
+
     fn encode_around_control(&self, text: &str, ids: &mut Vec<u32>) {
         let Ok(encoding) = guarded(|| self.inner.encode(text, false)) else {
             return self.encode_by_character(text, ids);
@@ -219,6 +238,9 @@ impl Tokenizer {
         &self.inner
     }
 }
+
+/// A token, and the bytes of the text that it stands for.
+pub type PlacedToken = (u32, Range<usize>);
 
 /// A token beside the model's own vocabulary.
 pub(super) struct Added {

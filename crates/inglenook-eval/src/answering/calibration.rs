@@ -342,6 +342,7 @@ impl Probing<'_> {
             recent: "",
             best_min: 0.0,
             rules_first: false,
+            looks_for_words: false,
             now: asked.at.map_or(self.memory.now, Moment::from_civil_utc),
             system: self.system,
             reader: Reader::Generative,

@@ -304,6 +304,7 @@ impl Answerer<'_> {
             recent: "",
             best_min: 0.0,
             rules_first: false,
+            looks_for_words: false,
             now: asked.at.map_or(memory.now, Moment::from_civil_utc),
             system: self.system,
             reader: Reader::Generative,
