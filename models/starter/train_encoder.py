@@ -108,6 +108,10 @@ def batches(rng, tokenizer, task, rows):
     """The rows, varied; texts of similar length together, so that little is padding."""
     read = [(encoded(tokenizer, [varied(rng, text) for text in texts]), task.labels.index(label))
             for _, label, texts in rows]
+    return mixed(rng, task, read)
+
+
+def mixed(rng, task, read):
     rng.shuffle(read)
     for k in range(0, len(read), BATCH * 16):
         block = sorted(read[k: k + BATCH * 16], key=lambda row: len(row[0]))
@@ -131,12 +135,7 @@ def encoded_span(tokenizer, rng, row):
 
 def batches_of_spans(rng, tokenizer, task, rows):
     """As `batches`; a label is (first and last token, where the text begins)."""
-    read = [found for row in rows if (found := encoded_span(tokenizer, rng, row))]
-    rng.shuffle(read)
-    for k in range(0, len(read), BATCH * 16):
-        block = sorted(read[k: k + BATCH * 16], key=lambda row: len(row[0]))
-        for j in range(0, len(block), BATCH):
-            yield task, block[j: j + BATCH]
+    return mixed(rng, task, [found for row in rows if (found := encoded_span(tokenizer, rng, row))])
 
 
 # ----------------------------------------------------------------------------------------------- model
@@ -155,7 +154,8 @@ class Encoder(nn.Module):
         for layer in self.trunk.encoder.layer[:N_FROZEN]:
             layer.requires_grad_(False)
         self.heads = nn.ModuleDict({task.name: nn.Linear(table.shape[1], len(task.labels)) for task in tasks})
-        nn.init.zeros_(self.heads[SPAN].weight) if SPAN in self.heads else None
+        if SPAN in self.heads:
+            nn.init.zeros_(self.heads[SPAN].weight)
         if args.start and args.start.endswith(".gguf"):
             layers, heads = convert.read_encoder(args.start, args.layers)
             positions = layers.pop("embeddings.position_embeddings.weight")
@@ -181,6 +181,11 @@ class Encoder(nn.Module):
         states = self.states(ids, mask)
         mean = states.sum(1) / mask.sum(1, keepdim=True)
         return self.heads[name](functional.dropout(mean, 0.1, self.training))
+
+
+def save(model, path):
+    if path:
+        torch.save({name: value for name, value in model.state_dict().items() if "word_embeddings" not in name}, path)
 
 
 def train(model, tokenizer, tasks, args):
@@ -218,11 +223,9 @@ def train(model, tokenizer, tasks, args):
             step += 1
             if step % 250 == 0:
                 print(step, f"{time.time() - begun:.0f} s", {name: round(float(np.mean(x[-100:])), 3) for name, x in of_head.items()}, flush=True)
-                if keep:
-                    torch.save({name: value for name, value in model.state_dict().items() if "word_embeddings" not in name}, keep)
+                save(model, keep)
         print(f"epoch {epoch + 1}: {step} steps, {time.time() - begun:.0f} s, loss {np.mean(losses[-100:]):.3f}", flush=True)
-        if keep:
-            torch.save({name: value for name, value in model.state_dict().items() if "word_embeddings" not in name}, keep)
+        save(model, keep)
 
 
 @torch.inference_mode()

@@ -143,8 +143,7 @@ pub(super) fn collect(candidates: &[Candidate], person: Option<&str>) -> Vec<Evi
 
 /// Whether a statement is about the person: see [`Origin::outranks`].
 pub(super) fn is_about_person(e: &Evidence, person: Option<&str>) -> bool {
-    let is_named = |subject: &str| person.is_some_and(|name| name.eq_ignore_ascii_case(subject));
-    e.statement.subject.as_deref().is_some_and(|subject| is_user(subject) || is_named(subject))
+    e.statement.subject.as_deref().is_some_and(|subject| is_person(subject, person))
 }
 
 /// Indices of the candidates from elsewhere that say otherwise than the person did before: see [`Origin::prevails`].
@@ -283,6 +282,11 @@ pub(super) fn latest_of<'a>(evidence: &'a [Evidence], e: &'a Evidence) -> &'a Ev
 /// Whether a speaker's name stands for the person, whatever they are called.
 pub(super) fn is_user(speaker: &str) -> bool {
     matches!(speaker.to_lowercase().as_str(), "" | "user" | "you" | "the user" | "me")
+}
+
+/// Whether a name is the person's.
+pub(super) fn is_person(name: &str, person: Option<&str>) -> bool {
+    is_user(name) || person.is_some_and(|person| person.eq_ignore_ascii_case(name))
 }
 
 /// Owner, noun and name, in lowercase, of "Ana's dog" → Max, from what the evidence says of

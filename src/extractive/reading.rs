@@ -7,7 +7,7 @@ use jiff::civil::DateTime;
 
 use super::advice::{heeded, restrictions};
 use super::answer::{HEDGE, known_names, running_dates};
-use super::evidence::{Evidence, collect, is_user, source_mark};
+use super::evidence::{Evidence, collect, is_person, source_mark};
 use super::lexicon::{capitalise, clip_words};
 use super::newest::Sources;
 use super::question::{Question, analyse};
@@ -71,8 +71,7 @@ pub(super) fn quote(
             format!("{text}. (said on {on}{before}{mark})")
         }
         Some(speaker) => {
-            let named = || person.is_some_and(|name| name.eq_ignore_ascii_case(speaker));
-            let who = if is_user(speaker) || named() { "you" } else { speaker };
+            let who = if is_person(speaker, person) { "you" } else { speaker };
             let text = plain_text(&candidate.text);
             let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
             format!("“{}” ({who} said on {on}{mark})", clip_words(&line, QUOTED_CHARACTERS))
@@ -177,7 +176,7 @@ pub(super) fn refutes(candidates: &[Candidate], cited: &[usize]) -> bool {
 }
 
 /// An earlier question is not an answer.
-fn is_question(candidate: &Candidate) -> bool {
+pub(super) fn is_question(candidate: &Candidate) -> bool {
     candidate.raw_speaker.is_some() && intent(&candidate.text) == Intent::Question
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use jiff::civil::DateTime;
 
 use super::answer::known_names;
-use super::evidence::{collect, is_user, source_mark};
+use super::evidence::{collect, is_person, source_mark};
 use super::lexicon::{capitalise, clip};
 use super::newest::Sources;
 use super::person::{Parties, third_person};
@@ -76,8 +76,7 @@ pub fn readable<'a>(
         return Vec::new();
     }
     let may_answer = |c: &Candidate| {
-        let is_own_question = || c.raw_speaker.is_some() && intent(&c.text) == Intent::Question;
-        (asked.past || !c.superseded) && !c.text.trim().is_empty() && !is_own_question()
+        (asked.past || !c.superseded) && !c.text.trim().is_empty() && !reading::is_question(c)
     };
     let mut read: Vec<(usize, &Candidate)> =
         candidates.iter().enumerate().filter(|(_, c)| may_answer(c)).collect();
@@ -142,10 +141,9 @@ fn around<'a>(text: &'a str, bytes: &Range<usize>) -> &'a str {
 
 /// Words of a text as they are said to the person: "my niece Saoirse" → "your niece Saoirse".
 fn said_back(words: &str, source: &Candidate, person: Option<&str>) -> String {
-    let is_named = |speaker: &str| person.is_some_and(|name| name.eq_ignore_ascii_case(speaker));
     match source.raw_speaker.as_deref() {
         None => to_second_person(words, person),
-        Some(speaker) if is_user(speaker) || is_named(speaker) => {
+        Some(speaker) if is_person(speaker, person) => {
             let parties = Parties { speaker: THE_USER, addressee: Some("the assistant") };
             let told = third_person(&tokens(words), parties);
             told.map_or_else(|| words.to_owned(), |told| to_second_person(&join(&told), None))

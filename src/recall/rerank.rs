@@ -3,12 +3,12 @@
 //! The cues compare the question with what is stored about each unit; a reranker reads both texts.
 //! That costs a pass through a small encoder per unit, so it reads only the best ones.
 
+use jiff::civil::DateTime;
+
 use super::candidates::{Candidates, rank_below_successors};
 use super::lines::speaker;
 use super::question::QuestionTraits;
 use super::{Query, RecallConfig};
-use jiff::civil::DateTime;
-
 use crate::extractive::{self, Candidate, Found, THE_USER, Words};
 use crate::interfaces::{ModelError, Reranker, Span};
 use crate::memory::Message;
