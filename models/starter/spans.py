@@ -3,8 +3,8 @@
     python spans.py --squadshifts DIR --qamr DIR --out spans.jsonl
 
 A row is {"q": question, "t": text, "a": …, "b": …, "s": source}: the answer is t[a:b], or there is none (-1). Written for this project:
-histories/ and chats/, talk/reading*.txt, notebooks/, corrections/ (what was told before answers as before, what changed it answers anew). Open
-texts, in windows of whole sentences: SQuADShifts' Amazon, Reddit and Wikipedia questions (arXiv 2004.14444, CC BY 4.0;
+histories/ and chats/, talk/reading*.txt, talk/near*.txt (questions that a text nearly answers), notebooks/, corrections/ (what was told before
+answers as before, what changed it answers anew). Open texts, in windows of whole sentences: SQuADShifts' Amazon, Reddit and Wikipedia questions (arXiv 2004.14444, CC BY 4.0;
 modestyachts/squadshifts-website, datasets/*_v1.0.json) and QAMR's (arXiv 1711.05885, MIT; uwnlp/qamr, data/filtered/{dev,test}.tsv and
 data/wiki-sentences.tsv). What does not answer are other sentences, lines that share words with the question, and messages of others.
 """
@@ -22,8 +22,9 @@ import notebooks
 WORDS_MAX = 70  # of a window
 # Rows with and without an answer, of each source.
 KEPT = {"amazon_reviews": (7500, 1200), "reddit": (7500, 1200), "new_wiki": (3500, 700), "qamr": (3500, 400), "history": (10**6, 9000),
-        "reading": (10**6, 6500), "notebook": (0, 2500), "correction": (14000, 7500)}
+        "reading": (10**6, 6500), "notebook": (0, 2500), "correction": (14000, 7500), "near": (10**6, 10**6)}
 # Says nothing of what an answer is about.
+HERE = Path(__file__).parent
 STOP = set("""a an the of to in on at is are was were it he she they i you his her their my your and or for with by from that this
     be been as s""".split())
 LEADING = r"^(the|a|an|in|on|at|to|his|her|their|about|for|by|with|from|because|yes, |no, )\s+"
@@ -176,6 +177,20 @@ def from_reading(rng):
                 yield from (row(question, note, None, "reading") for note in [*others[:2], *rng.sample(others, min(1, len(others)))])
 
 
+def from_near(rng):
+    """T text, + question | its words in the text, - question that it does not answer."""
+    items = [item.splitlines() for path in sorted((HERE / "talk").glob("near*.txt")) for item in path.read_text().split("\n\n")]
+    items = [[(line[0], line[2:].strip()) for line in item if line.strip()] for item in items]
+    texts = [text for item in items for kind, text in item if kind == "T"]
+    for item in filter(None, items):
+        text = item[0][1]
+        for kind, asked in item[1:]:
+            question, _, answer = asked.partition(" | ")
+            yield row(question, text, locate(text, answer) if kind == "+" else None, "near")
+            if kind == "+" and (other := rng.choice(texts)) != text:
+                yield row(question, other, None, "near")
+
+
 def from_notebooks(rng):
     for path in notebooks.training():
         notebook = notebooks.load(path)
@@ -218,7 +233,7 @@ def main():
     rng = random.Random(5)
     of = defaultdict(list)
     open_texts = squadshifts(rng, args.squadshifts), qamr(rng, args.qamr)
-    for rows in (*open_texts, from_histories(rng), from_reading(rng), from_notebooks(rng), from_corrections(rng)):
+    for rows in (*open_texts, from_histories(rng), from_reading(rng), from_near(rng), from_notebooks(rng), from_corrections(rng)):
         for found in rows:
             of[found["s"], found["a"] < 0].append(found)
     chosen = [x for (name, none), rows in sorted(of.items()) for x in rng.sample(rows, min(len(rows), KEPT[name][none]))]

@@ -41,17 +41,18 @@ pub fn acknowledge(
     let mine = earlier.iter().rev().filter(|line| line.role == Role::User).take(N_EARLIER);
     let mut utterances: Vec<_> = mine.map(|line| said(line.id, &line.content)).collect();
     utterances.reverse();
-    utterances.push(said(THIS, text));
+    let told = said(THIS, text);
+    utterances.push(told.clone());
     let mut statements = extractive::statements(&utterances);
     statements.retain(|s| s.messages.contains(&THIS));
     if statements.is_empty() {
         // It was said before.
-        statements = extractive::statements(&[said(THIS, text)]);
+        statements = extractive::statements(std::slice::from_ref(&told));
     }
     if statements.is_empty() {
         return None;
     }
-    Some(extractive::acknowledge(&statements, user_name))
+    Some(extractive::acknowledge(&statements, &told, user_name))
 }
 
 #[cfg(test)]

@@ -163,7 +163,7 @@ pub fn quote<'a>(
             Some(extractive::in_words(question, &candidates, found, now, user_name, &changed_by))
         }
         Words::None => None,
-        Words::Unclear => extractive::answer_by(question, &candidates, now, user_name, &changed_by),
+        Words::Unread => extractive::answer_by(question, &candidates, now, user_name, &changed_by),
     };
     let remind = || extractive::reminder(question, &candidates, now, user_name, &changed_by);
     let is_sure = answer.as_ref().is_some_and(|answer| answer.sure);
@@ -296,7 +296,7 @@ mod tests {
             said(5, "I'm allergic to nuts."),
         ];
         let at = ManualClock::at("2026-11-21T10:00:00Z").now();
-        quote(&profile, question, (Vec::new(), &Words::Unclear), earlier.iter(), at, None)
+        quote(&profile, question, (Vec::new(), &Words::Unread), earlier.iter(), at, None)
     }
 
     #[test]

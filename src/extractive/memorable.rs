@@ -47,9 +47,7 @@ pub fn memorable(statements: &[Statement], lines: &[Utterance]) -> Vec<Statement
 fn of_message(statements: &[Statement], line: &Utterance) -> Vec<Statement> {
     // What the assistant was told stays as it was told.
     if line.addressee.is_none() {
-        let worth =
-            |fact: &&Statement| fact.attribute.is_some() || score(fact, line) >= CONFIDED_MIN;
-        return statements.iter().filter(worth).cloned().collect();
+        return statements.iter().filter(|fact| is_confided(fact, line)).cloned().collect();
     }
     let short = |said: &Statement| {
         let fact =
@@ -61,6 +59,36 @@ fn of_message(statements: &[Statement], line: &Utterance) -> Vec<Statement> {
     let n_better = |score: f64| scores.iter().filter(|&&other| other > score).count() as f64;
     let worth = |score: f64| score - ANOTHER * n_better(score) >= TOLD_MIN;
     facts.into_iter().zip(&scores).filter(|&(_, &score)| worth(score)).map(|(f, _)| f).collect()
+}
+
+/// Whether what the assistant was told is kept.
+fn is_confided(fact: &Statement, line: &Utterance) -> bool {
+    fact.attribute.is_some() || says_of_somebody(fact, line) && score(fact, line) >= CONFIDED_MIN
+}
+
+/// What of a message to the assistant is said back: the most worth of what is kept, in its order, as many as `fit`; and how many
+/// more are kept.
+pub(super) fn said_back<'a>(
+    statements: &[&'a Statement],
+    line: &Utterance,
+    mut fit: impl FnMut(&Statement) -> bool,
+) -> (Vec<&'a Statement>, usize) {
+    let mut kept: Vec<(usize, &Statement)> =
+        statements.iter().copied().enumerate().filter(|(_, s)| is_confided(s, line)).collect();
+    kept.sort_by(|(_, a), (_, b)| score(b, line).total_cmp(&score(a, line)));
+    let n_kept = kept.len();
+    kept.retain(|(_, s)| fit(s));
+    kept.sort_by_key(|(place, _)| *place);
+    let more = n_kept - kept.len();
+    (kept.into_iter().map(|(_, s)| s).collect(), more)
+}
+
+/// "Long one on 24 November 2026" does not.
+fn says_of_somebody(fact: &Statement, line: &Utterance) -> bool {
+    let words = tokens(&fact.text);
+    let is_of_speaker =
+        words.first().is_some_and(|t| t.text.trim_end_matches("'s") == line.speaker);
+    is_of_speaker || main_verb(&words).is_some()
 }
 
 /// A statement without its comments, in one or more short sentences.

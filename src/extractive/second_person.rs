@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::Statement;
 use super::lexicon::{self, capitalise};
 use super::lists::{Table, Words};
+use super::memorable::said_back;
 use super::planning::REMINDED;
 use super::words::{Sentence, Token, join, tokens};
+use super::{Statement, Utterance};
 
 static AFTER_A_SHARED_VERB: Words = Words::new("after a shared verb");
 static ENDS_SHARED_VERBS: Words = Words::new("ends shared verbs");
@@ -146,37 +147,45 @@ fn disagree(words: &mut [Token], start: usize) {
     }
 }
 
-/// Begins an acknowledgement.
-const NOTED: &str = "Noted: ";
+/// Begins an acknowledgement, before a colon or a stop.
+const NOTED: &str = "Noted";
 
 /// Whether a reply says back what was noted, after a word of feeling or without one.
 pub fn is_acknowledgement(text: &str) -> bool {
     const FIRST_BYTES_MAX: usize = 30;
-    let at = text.find(NOTED);
+    let at = text.find(NOTED).filter(|at| text[at + NOTED.len()..].starts_with([':', '.']));
     at.is_some_and(|at| at == 0 || at < FIRST_BYTES_MAX && text[..at].ends_with(' '))
 }
 
-/// "Noted: your dog Max is a golden retriever."
-pub fn acknowledge(statements: &[Statement], person: Option<&str>) -> String {
+/// "Noted: your dog Max is a golden retriever." Of a long message only the best is said back: who told of their week knows it.
+pub fn acknowledge(statements: &[Statement], line: &Utterance, person: Option<&str>) -> String {
+    const BYTES_MAX: usize = 150;
     // A relation that another statement shows already is not said twice.
     let shown: Vec<&Statement> =
         statements.iter().filter(|s| !is_shown_by_another(s, statements)).collect();
     if shown.is_empty() {
         return "All right.".into();
     }
-    let mut parts: Vec<String> = shown
-        .iter()
-        .take(6)
-        .map(|s| to_second_person(s.text.trim().trim_end_matches('.'), person))
-        .collect();
-    let more = shown.len().saturating_sub(6);
+    let said = |s: &Statement| to_second_person(s.text.trim().trim_end_matches('.'), person);
+    let mut room = BYTES_MAX;
+    let fits = |s: &Statement| match room.checked_sub(said(s).len()) {
+        Some(left) => {
+            room = left;
+            true
+        }
+        None => false,
+    };
+    let (best, more) = said_back(&shown, line, fits);
+    let mut parts: Vec<String> = best.into_iter().map(said).collect();
+    let mut out = NOTED.to_owned();
     if let Some(first) = parts.first_mut() {
         *first = small_you(first);
+        let _ = write!(out, ": {}", parts.join(". "));
+        if more > 0 {
+            let _ = write!(out, ". And {more} more");
+        }
     }
-    let mut out = format!("{NOTED}{}.", parts.join(". "));
-    if more > 0 {
-        let _ = write!(out, " And {more} more.");
-    }
+    out.push('.');
     if statements.iter().any(|s| s.text.contains(REMINDED)) {
         out += " I can't call out to you: ask me what is on.";
     }

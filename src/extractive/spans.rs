@@ -31,9 +31,9 @@ pub struct Found {
 /// What reading for words came to.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Words {
-    /// Nothing was read, or what was read may answer or not.
+    /// Nothing was read.
     #[default]
-    Unclear,
+    Unread,
     /// They answer.
     Answer(Found),
     /// No text has an answer.
@@ -43,15 +43,13 @@ pub enum Words {
 impl Words {
     /// Of the words of each text that was read.
     pub fn of(found: Vec<Found>) -> Self {
-        /// Of 121 questions of strangers about what they told, 81 of the 88 from here on were found in the right text, and 16
-        /// of the 21 from 0 on (the model that reads was right in 73 and 14) …
-        const ANSWER_MIN: f64 = 2.0;
-        /// … and below this are four of them, and ten of 22 about what was never told.
-        const NONE_MAX: f64 = -2.0;
+        /// Of 217 questions of strangers about what they told, 206 are from here on, 172 of them with the right words and 186 in
+        /// the right text, and 13 of 38 about what was never told.
+        const ANSWER_MIN: f64 = -2.0;
         match found.into_iter().max_by(|a, b| a.log_odds.total_cmp(&b.log_odds)) {
             Some(best) if best.log_odds >= ANSWER_MIN => Self::Answer(best),
-            Some(best) if best.log_odds < NONE_MAX => Self::None,
-            _ => Self::Unclear,
+            Some(_) => Self::None,
+            None => Self::Unread,
         }
     }
 }
@@ -86,7 +84,7 @@ pub fn readable<'a>(
 }
 
 /// The words that were found, as they are said to the person, above the sentence that they stand in; or what was told since in its
-/// place.
+/// place. Where they are hardly likelier than that nothing answers, what was told, with a hedge.
 pub fn in_words(
     question: &str,
     candidates: &[Candidate],
@@ -97,6 +95,8 @@ pub fn in_words(
 ) -> ExtractiveAnswer {
     /// Words that make up more of a sentence say no more than it does.
     const SHARE_MAX: f64 = 0.6;
+    /// Of the 32 questions below, of those that were told, 23 have the right words and 26 the right text; 7 were never told.
+    const SURE_MIN: f64 = 1.0;
     let index = found.candidate;
     let source = &candidates[index];
     let evidence = collect(candidates, person);
@@ -106,8 +106,11 @@ pub fn in_words(
     if let Some(newer) = sources.newer(&asked, index, sentence) {
         return newer.quote(candidates, true, person);
     }
-    let told = Candidate { text: sentence.to_owned(), ..source.clone() };
     let mark = source_mark(candidates, source.origin);
+    if found.log_odds < SURE_MIN {
+        return reading::quote(source, index, false, person, mark);
+    }
+    let told = Candidate { text: sentence.to_owned(), ..source.clone() };
     let quoted = reading::quote(&told, index, true, person, mark);
     let words = source.text[found.bytes.clone()].trim_matches(|c: char| !c.is_alphanumeric());
     if words.is_empty() || words.len() as f64 > SHARE_MAX * sentence.len() as f64 {
@@ -156,6 +159,7 @@ fn said_back(words: &str, source: &Candidate, person: Option<&str>) -> String {
 mod tests {
     use jiff::civil::date;
 
+    use super::super::HEDGE;
     use super::super::tests::evidence;
     use super::*;
 
@@ -171,8 +175,12 @@ mod tests {
     }
 
     fn answered(question: &str, candidate: &Candidate, words: &str) -> String {
+        answered_with(question, candidate, words, 5.0)
+    }
+
+    fn answered_with(question: &str, candidate: &Candidate, words: &str, log_odds: f64) -> String {
         let at = candidate.text.find(words).unwrap();
-        let found = Found { candidate: 0, bytes: at..at + words.len(), log_odds: 5.0 };
+        let found = Found { candidate: 0, bytes: at..at + words.len(), log_odds };
         let all = [candidate.clone()];
         in_words(question, &all, &found, now(), None, &|_, _, _| Vec::new()).text
     }
@@ -195,6 +203,10 @@ mod tests {
         );
         let answer = answered("Who was ill?", &said("The dog was sick."), "The dog was sick");
         assert_eq!(answer, "“The dog was sick.” (you said on 20 November 2026)");
+        // Hardly likelier than nothing: all of it, and none of the words alone.
+        let answer = answered_with("Who is in Galway?", &told, "my niece saoirse", 0.5);
+        assert!(answer.starts_with(HEDGE) && answer.contains("The dog was sick."), "{answer}");
+        assert!(!answer.contains("Your niece"), "{answer}");
     }
 
     #[test]

@@ -189,7 +189,7 @@ impl Recall<'_> {
                 let mut evidence = rules(&candidates, on_progress)?;
                 let asked = (request.now.civil(), user.as_deref());
                 evidence.words = find_words(query.question, &evidence.candidates, encoder, asked)?;
-                read = (evidence.words != Words::Unclear).then_some(evidence);
+                read = (evidence.words != Words::Unread).then_some(evidence);
             }
             if was_read {
                 nearest = candidates.drop_below(self.config.relevance_bar, request.best_min);

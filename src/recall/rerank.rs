@@ -116,9 +116,9 @@ pub(super) fn find_words(
     let read = extractive::readable(question, candidates, now, user);
     let texts: Vec<&str> = read.iter().map(|(_, text)| *text).collect();
     if texts.is_empty() {
-        return Ok(Words::Unclear);
+        return Ok(Words::Unread);
     }
-    let Some(spans) = encoder.spans(question, &texts)? else { return Ok(Words::Unclear) };
+    let Some(spans) = encoder.spans(question, &texts)? else { return Ok(Words::Unread) };
     let found = read.iter().zip(spans).filter_map(|((candidate, _), span)| {
         let Span { bytes, log_odds } = span?;
         Some(Found { candidate: *candidate, bytes, log_odds: log_odds.into() })
@@ -126,7 +126,7 @@ pub(super) fn find_words(
     let words = Words::of(found.collect());
     // What it can't read may answer.
     let is_unread = words == Words::None && texts.iter().any(|text| extractive::is_foreign(text));
-    Ok(if is_unread { Words::Unclear } else { words })
+    Ok(if is_unread { Words::Unread } else { words })
 }
 
 /// A message in the form that the reranker was trained on: `Speaker: text`.

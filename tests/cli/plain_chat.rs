@@ -15,6 +15,7 @@ fn a_chat_goes_through_a_pipe() {
         "/sessions",
         "",
         "/nonsense",
+        "what day is it today?",
         "\"\"\"I have a dog.",
         "He is called Max.\"\"\"",
     ];
@@ -36,6 +37,7 @@ fn a_chat_goes_through_a_pipe() {
         ": leave it.\n",
         "1. I moved to Lund last week, ",
         "There is no /nonsense",
+        "Answer: It is ",
         "Noted: you have a dog",
     ] {
         let found = rest.to_lowercase().find(&part.to_lowercase());

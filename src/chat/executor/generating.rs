@@ -190,7 +190,7 @@ impl Job {
         let is_refused = speech.is_refused();
         let mut below = None;
         if is_refused && !is_stopped {
-            let quote = self.quote(candidates.clone(), &Words::Unclear);
+            let quote = self.quote(candidates.clone(), &Words::Unread);
             if quote.is_none() {
                 below = self.below(None, candidates);
             }

@@ -236,10 +236,13 @@ impl Machine {
                 return self.end(vec![notice(Level::Warning, text)]);
             }
         };
+        if let Some(said) = extractive::by_clock(&turn.question, turn.at.civil()) {
+            return self.say(&turn, said, Cited::default());
+        }
         match policy::plan(profile, turn.kind, &turn.question) {
             Plan::Acknowledge => {
-                let kept = (turn.kind == MessageKind::Remember)
-                    .then(|| "Kept, in your own words.".to_owned());
+                let is_asked = turn.kind == MessageKind::Remember;
+                let kept = is_asked.then(|| "Kept, in your own words.".to_owned());
                 match self.noted(&turn).or(kept) {
                     Some(_) if self.incognito => self.say(&turn, UNKEPT.into(), Cited::default()),
                     Some(noted) => {
@@ -275,8 +278,8 @@ impl Machine {
 
     /// The session before the question.
     fn earlier(&self) -> &[Message] {
-        let history = self.session.as_ref().map_or(&[][..], |s| &s.history);
-        history.split_last().map_or(&[], |(_, earlier)| earlier)
+        let history = self.session.as_ref().and_then(|session| session.history.split_last());
+        history.map_or(&[], |(_, earlier)| earlier)
     }
 
     pub(super) fn start(&self, turn: &Turn, step: ReplyStep) -> Effect {
@@ -327,9 +330,8 @@ impl Machine {
             turn.reminder = quote;
             return self.generate(turn, false);
         }
-        let by_model = quote
-            .as_ref()
-            .is_none_or(|quote| quote.text.starts_with(extractive::HEDGE) && !is_task);
+        let is_hedged = |quote: &Quote| quote.text.starts_with(extractive::HEDGE) && !is_task;
+        let by_model = quote.as_ref().is_none_or(is_hedged);
         let says_no = quote.is_none() && self.says_no(&turn.question);
         if by_model && !is_private || says_no {
             return self.generate(turn, false);

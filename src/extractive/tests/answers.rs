@@ -81,7 +81,10 @@ fn the_person_is_addressed_and_others_are_not() {
 
 #[test]
 fn acknowledgements_say_back_what_is_kept() {
-    let noted = |text: &str| acknowledge(&statements(&[said("The user", None, text)]), None);
+    let noted = |text: &str| {
+        let told = said("The user", None, text);
+        acknowledge(&statements(std::slice::from_ref(&told)), &told, None)
+    };
     assert_eq!(
         noted("My dog Max is a golden retriever. He loves playing fetch."),
         "Noted: your dog Max is a golden retriever. Max loves playing fetch."
@@ -91,6 +94,14 @@ fn acknowledgements_say_back_what_is_kept() {
         "Noted: you moved to Lund (week of 9 November 2026)."
     );
     assert_eq!(noted("i have a cat called tom"), "Noted: you have a cat called Tom.");
+    // Of a week only the best.
+    let week = "my sister Ida is having her baby in February and she wants me to come to Umeå for two weeks, so i have to \
+        sort out who takes the cat, he's called Sotis and hates everybody but me";
+    assert_eq!(
+        noted(week),
+        "Noted: your sister Ida is having her baby in February 2027. Ida wants you to come to Umeå for two weeks. \
+         Your cat is called Sotis. And 2 more."
+    );
 }
 
 #[test]

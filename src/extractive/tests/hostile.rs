@@ -84,7 +84,7 @@ fn everything(text: &str, other: &str) {
     let made = statements(&[u.clone(), v.clone()]);
     let _ = (says_something(&u), intent(text), user_name(text), title(&[u.clone(), v.clone()]));
     let _ = (narrative(NOW, &made), theme_name(&[text, other]), keyphrases(&[text, other], 5));
-    let _ = (acknowledge(&made, Some("Ana")), to_second_person(text, Some("Ana")));
+    let _ = (acknowledge(&made, &u, Some("Ana")), to_second_person(text, Some("Ana")));
     let _ = (grounded(text, &[other], NOW), changes_topic(&[v], &u, Some(0.1)));
     let (a, b) = (parse_statement(text), parse_statement(other));
     let _ = (judge(&a, &b, 0.9), judge(&b, &a, 0.1));

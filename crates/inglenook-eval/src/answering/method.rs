@@ -30,13 +30,16 @@ pub enum Method {
     /// sum of the two before: by default Stage I goes by relevance, because Eq. 4 finds less
     /// ([`RecallConfig::fact_rule`]).
     Full,
+    /// `Full`, but the built-in encoder's words answer where it finds any (the product's way for a small model that chats,
+    /// `docs/decisions/037`).
+    Words,
     /// Notes on compressed topics, updated in sleep time ([`super::lightmem`]).
     LightMem,
     /// One structure of memory, one way to search it ([`super::structural`]).
     Structural(Mode),
 }
 
-const N_NAMED: usize = 8;
+const N_NAMED: usize = 9;
 
 impl Method {
     /// The methods that run by default: all but the thirty structural modes.
@@ -48,6 +51,7 @@ impl Method {
         Self::RepSel,
         Self::UncSion,
         Self::Full,
+        Self::Words,
         Self::LightMem,
     ];
 
@@ -77,6 +81,7 @@ impl Method {
             Self::RepSel => "+repsel",
             Self::UncSion => "+uncsion",
             Self::Full => "full",
+            Self::Words => "+words",
             Self::LightMem => "lightmem",
             Self::Structural(mode) => mode.as_str(),
         }
@@ -102,7 +107,7 @@ impl Method {
     /// Whether it searches the product's own memory.
     #[must_use]
     pub fn needs_memory(self) -> bool {
-        matches!(self, Self::MemoryOnly | Self::RepSel | Self::UncSion | Self::Full)
+        matches!(self, Self::MemoryOnly | Self::RepSel | Self::UncSion | Self::Full | Self::Words)
     }
 
     /// Whether it searches raw messages by their vectors.
@@ -127,7 +132,7 @@ impl Method {
             Self::UncSion => {
                 RecallConfig { gate: own.gate, signal: own.signal.or(Some(signal)), ..facts }
             }
-            Self::Full => own.clone(),
+            Self::Full | Self::Words => own.clone(),
             _ => facts,
         }
     }
@@ -162,7 +167,7 @@ mod tests {
     #[test]
     fn every_method_is_found_by_its_name() {
         let names: BTreeSet<&str> = Method::ALL.iter().map(|method| method.as_str()).collect();
-        assert_eq!(names.len(), 38);
+        assert_eq!(names.len(), 39);
         assert!(Method::ALL.is_sorted(), "tables are in the order of the type");
         for method in Method::ALL {
             assert_eq!(Method::named(method.as_str()), Ok(vec![method]));

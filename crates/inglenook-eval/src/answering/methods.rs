@@ -5,13 +5,14 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
+use inglenook::extractive::{self, Words};
 use inglenook::interfaces::{
     Cancel, Context, Finish, LanguageModel, Models, Priority, Sampling, TurnRole,
 };
 use inglenook::memory::{Embedding, Moment};
 use inglenook::model_policy::{Reader, prompt_style};
 use inglenook::prompts::{Answer, MemoryLine, data};
-use inglenook::recall::{Recall, RecallConfig, RecallRequest};
+use inglenook::recall::{Evidence, Recall, RecallConfig, RecallRequest};
 use inglenook::worker::check::ANSWER_TOKENS_MAX;
 
 use super::data::{Message, Question};
@@ -135,8 +136,18 @@ impl Answerer<'_> {
                 let blocks = search.find(&asked.text)?;
                 self.shown(blocks.into_iter(), WINDOW_TOKENS_MAX, &asked.text)?
             }
-            Method::MemoryOnly | Method::RepSel | Method::UncSion | Method::Full => {
-                self.recalled(method, self.memory.ok_or(EvalError::NoMemory)?, asked)?
+            Method::MemoryOnly
+            | Method::RepSel
+            | Method::UncSion
+            | Method::Full
+            | Method::Words => {
+                let memory = self.memory.ok_or(EvalError::NoMemory)?;
+                let mut evidence = self.recalled(method, memory, asked)?;
+                let covered = std::mem::take(&mut evidence.external_ids).into_values().collect();
+                match evidence.context.take() {
+                    Some(context) => (context, covered),
+                    None => return Ok(self.in_words(&evidence, memory, asked, covered)),
+                }
             }
         };
         let prompt_tokens = context.len() as u64;
@@ -289,7 +300,7 @@ impl Answerer<'_> {
         method: Method,
         memory: &ProgramMemory,
         asked: &Question,
-    ) -> Result<Prompted, EvalError> {
+    ) -> Result<Evidence, EvalError> {
         let models = Models {
             language: std::sync::Arc::new(self.model.clone()),
             embedder: std::sync::Arc::clone(&memory.embedder),
@@ -304,15 +315,49 @@ impl Answerer<'_> {
             recent: "",
             best_min: 0.0,
             rules_first: false,
-            looks_for_words: false,
-            now: asked.at.map_or(memory.now, Moment::from_civil_utc),
+            looks_for_words: method == Method::Words,
+            now: now(memory, asked),
             system: self.system,
             reader: Reader::Generative,
             reuse: Some(self.head.fork()?),
             cancel: self.cancel,
         };
-        let mut evidence = recall.run(request, &mut |_| {})?;
-        let context = evidence.context.take().ok_or(EvalError::NoMemory)?;
-        Ok((context, evidence.external_ids.into_values().collect()))
+        Ok(recall.run(request, &mut |_| {})?)
     }
+
+    /// The words that the encoder found, without the sentence that the product quotes below them.
+    fn in_words(
+        &self,
+        evidence: &Evidence,
+        memory: &ProgramMemory,
+        asked: &Question,
+        covered: BTreeSet<String>,
+    ) -> Answered {
+        let used = self.model.take();
+        let text = match &evidence.words {
+            Words::Answer(found) => {
+                let (candidates, at) = (&evidence.candidates, now(memory, asked).civil());
+                let unchanged = |_: &str, _: &str, _: &[&str]| Vec::new();
+                let said =
+                    extractive::in_words(&asked.text, candidates, found, at, None, &unchanged);
+                let words = said.text.split_once("\n\n").map(|(words, _)| words.to_owned());
+                words
+                    .unwrap_or_else(|| candidates[found.candidate].text[found.bytes.clone()].into())
+            }
+            Words::None | Words::Unread => "You have not told me.".to_owned(),
+        };
+        Answered {
+            text,
+            covered,
+            prompt_tokens: 0,
+            tokens: used.tokens,
+            processed_tokens: used.tokens,
+            model_calls: used.calls,
+        }
+    }
+}
+
+/// When a question is asked.
+fn now(memory: &ProgramMemory, asked: &Question) -> Moment {
+    asked.at.map_or(memory.now, Moment::from_civil_utc)
 }
