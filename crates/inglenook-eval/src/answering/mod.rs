@@ -26,6 +26,8 @@ mod report;
 mod structural;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod words_tests;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
