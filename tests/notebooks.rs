@@ -8,7 +8,7 @@ mod support;
 
 use std::path::Path;
 
-use inglenook::extractive::{self, ExtractiveAnswer, Words};
+use inglenook::extractive::{self, ExtractiveAnswer};
 use inglenook::inference::starter;
 use inglenook::interfaces::{Cancel, Clock, Models};
 use inglenook::memory::{Moment, Role};
@@ -79,7 +79,7 @@ impl Assistant {
             recent: "",
             best_min: 0.0,
             rules_first: false,
-            looks_for_words: true,
+            looks_for_words: false,
             now: bed.clock.now(),
             system: "",
             reader: Reader::Extractive,
@@ -88,15 +88,7 @@ impl Assistant {
         };
         let evidence = recall.run(request, &mut |_| {}).unwrap();
         let now = bed.clock.now().civil();
-        let candidates = &evidence.candidates;
-        let unchanged = |_: &str, _: &str, _: &[&str]| Vec::new();
-        let answer = match &evidence.words {
-            Words::Answer(found) => {
-                extractive::in_words(question, candidates, found, now, None, &unchanged)
-            }
-            Words::None => return None,
-            Words::Unread => extractive::answer(question, candidates, now, None)?,
-        };
+        let answer = extractive::answer(question, &evidence.candidates, now, None)?;
         let said = answer.cited.iter().map(|&i| evidence.candidates[i].at).collect();
         Some((answer, said))
     }
