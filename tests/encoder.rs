@@ -91,7 +91,7 @@ fn spans_equal_those_of_the_training_code() {
     let texts = ["It rains.", &long, "ድመቷ የት ትተኛለች?"];
     let spans = encoder.spans("When does college start?", &texts).unwrap().unwrap();
     let [Some(rain), Some(college), None] = &spans[..] else { panic!("{spans:?}") };
-    assert!(rain.log_odds < 0.0 && college.log_odds > rain.log_odds, "{spans:?}");
+    assert!(rain.log_odds < 0.0 && college.log_odds > 0.0, "{spans:?}");
     assert!(long[..college.bytes.end].ends_with(" monday"), "{spans:?}");
     assert_eq!(encoder.spans("", &["hi"]).unwrap(), None);
 }
