@@ -32,19 +32,19 @@ fn probabilities_equal_those_of_the_training_code() {
     // `train_encoder.Encoder` in f32 with the matrices of the file, PyTorch 2.15. Memory, small talk, a statement,
     // the world.
     let rows: [(&str, [f32; 4]); 10] = [
-        ("hi", [0.0114, 0.9641, 0.0131, 0.0114]),
-        ("thx man, that helped", [0.0101, 0.9664, 0.011, 0.0126]),
-        ("What is the capital of France?", [0.0101, 0.01, 0.0108, 0.9692]),
-        ("and in winter?", [0.0185, 0.0113, 0.0075, 0.9628]),
-        ("What is my sister's name?", [0.9612, 0.0136, 0.0132, 0.012]),
-        ("when is Lena's recital", [0.9659, 0.012, 0.0108, 0.0113]),
-        ("I moved to Lund last week.", [0.0085, 0.007, 0.9774, 0.0071]),
+        ("hi", [0.0122, 0.9642, 0.0119, 0.0117]),
+        ("thx man, that helped", [0.0106, 0.9678, 0.0098, 0.0118]),
+        ("What is the capital of France?", [0.0104, 0.0122, 0.0109, 0.9665]),
+        ("and in winter?", [0.0144, 0.0117, 0.0077, 0.9662]),
+        ("What is my sister's name?", [0.9635, 0.0118, 0.012, 0.0128]),
+        ("when is Lena's recital", [0.9666, 0.0108, 0.0106, 0.0121]),
+        ("I moved to Lund last week.", [0.0087, 0.0082, 0.9749, 0.0082]),
         (
             "my boss asked me why I was late, so I told him about the train",
-            [0.0075, 0.0077, 0.9776, 0.0072],
+            [0.0079, 0.009, 0.975, 0.0082],
         ),
-        ("Suggest a dish I'd like.", [0.9688, 0.0109, 0.0078, 0.0125]),
-        (&long, [0.9532, 0.0143, 0.0219, 0.0106]),
+        ("Suggest a dish I'd like.", [0.9718, 0.0096, 0.0076, 0.011]),
+        (&long, [0.9611, 0.0126, 0.0158, 0.0105]),
     ];
     let close = |head: &str, texts: &[&str], expected: &[f32]| {
         let said = encoder.probabilities(head, &[texts]).unwrap().unwrap();
@@ -58,16 +58,16 @@ fn probabilities_equal_those_of_the_training_code() {
     // It adds, changes, is unrelated.
     let fifth = "Kaylee had her fifth birthday party Saturday.";
     let four = "The user's grandbaby Kaylee is four";
-    close("line", &[four, fifth], &[0.9128, 0.0656, 0.0215]);
+    close("line", &[four, fifth], &[0.9306, 0.0474, 0.022]);
     let cheese = "I eat cheese again since Monday.";
-    close("line", &["The user is vegan", cheese], &[0.2381, 0.7287, 0.0332]);
+    close("line", &["The user is vegan", cheese], &[0.1798, 0.785, 0.0352]);
     let red_car = "My sister's boss has a red car.";
-    close("line", &["The user lives in Ghent", red_car], &[0.7729, 0.02, 0.2072]);
+    close("line", &["The user lives in Ghent", red_car], &[0.6918, 0.0148, 0.2934]);
     // The answer changes, stays.
     let porridge = "What do I eat for breakfast? || I have porridge in the morning";
-    close("answer", &[porridge, "I swapped the porridge for eggs."], &[0.8713, 0.1287]);
+    close("answer", &[porridge, "I swapped the porridge for eggs."], &[0.9118, 0.0882]);
     let tulsa = "Where does Kaylee live? || Kaylee lives in Tulsa";
-    close("answer", &[tulsa, fifth], &[0.0431, 0.9569]);
+    close("answer", &[tulsa, fifth], &[0.0382, 0.9618]);
 }
 
 #[test]
@@ -77,10 +77,10 @@ fn spans_equal_those_of_the_training_code() {
     let rent = "Good news: he came down to \u{20ac}840 in the end, so I signed.";
     // As above: the best first and last token, and the sum of their scores less that of no answer.
     for (question, text, words, log_odds) in [
-        ("Who is going to Galway?", niece, "saoirse", 0.362),
-        ("When does college start?", niece, "monday", 0.503),
-        ("What does the dog eat?", niece, ",", -18.549),
-        ("How much is the rent?", rent, "\u{20ac}840", -1.06),
+        ("Who is going to Galway?", niece, "saoirse", 1.315),
+        ("When does college start?", niece, "monday", 2.125),
+        ("What does the dog eat?", niece, "saoirse starts college in galway", -19.064),
+        ("How much is the rent?", rent, "\u{20ac}840", -0.281),
     ] {
         let span = encoder.spans(question, &[text]).unwrap().unwrap().remove(0).unwrap();
         assert_eq!(&text[span.bytes.clone()], words, "{question}");

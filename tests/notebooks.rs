@@ -8,7 +8,7 @@ mod support;
 
 use std::path::Path;
 
-use inglenook::extractive::{self, ExtractiveAnswer};
+use inglenook::extractive::{self, ExtractiveAnswer, Words};
 use inglenook::inference::starter;
 use inglenook::interfaces::{Cancel, Clock, Models};
 use inglenook::memory::{Moment, Role};
@@ -68,8 +68,8 @@ impl Assistant {
         Self(bed)
     }
 
-    /// The answer, and when the quoted message was said.
-    fn answer(&self, question: &str) -> Option<(ExtractiveAnswer, Vec<DateTime>)> {
+    /// The answer, and when the quoted message was said; by the rules, or by the words that the encoder finds.
+    fn answer(&self, question: &str, by_words: bool) -> Option<(ExtractiveAnswer, Vec<DateTime>)> {
         let Self(bed) = self;
         let recall =
             Recall { store: &bed.store, models: &bed.models, config: RecallConfig::default() };
@@ -79,7 +79,7 @@ impl Assistant {
             recent: "",
             best_min: 0.0,
             rules_first: false,
-            looks_for_words: false,
+            looks_for_words: by_words,
             now: bed.clock.now(),
             system: "",
             reader: Reader::Extractive,
@@ -88,7 +88,15 @@ impl Assistant {
         };
         let evidence = recall.run(request, &mut |_| {}).unwrap();
         let now = bed.clock.now().civil();
-        let answer = extractive::answer(question, &evidence.candidates, now, None)?;
+        let candidates = &evidence.candidates;
+        let unchanged = |_: &str, _: &str, _: &[&str]| Vec::new();
+        let answer = match &evidence.words {
+            Words::Answer(found) => {
+                extractive::in_words(question, candidates, found, now, None, &unchanged).1
+            }
+            Words::None => return None,
+            Words::Unread => extractive::answer(question, candidates, now, None)?,
+        };
         let said = answer.cited.iter().map(|&i| evidence.candidates[i].at).collect();
         Some((answer, said))
     }
@@ -116,22 +124,27 @@ impl Figures {
     }
 }
 
-fn measured(names: &[&str]) -> Figures {
-    let mut figures = Figures::default();
+/// By the rules, and by the words that the encoder finds.
+fn measured(names: &[&str]) -> [Figures; 2] {
+    let mut figures = <[Figures; 2]>::default();
     for name in names {
-        measure(name, &mut figures);
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/starter/notebooks");
+        let file = std::fs::read_to_string(folder.join(name).with_extension("json")).unwrap();
+        let notebook: Notebook = serde_json::from_str(&file).unwrap();
+        let assistant = Assistant::told(&notebook.messages);
+        for (by_words, figures) in [false, true].into_iter().zip(&mut figures) {
+            measure(&notebook, &|question| assistant.answer(question, by_words), figures);
+        }
     }
     figures
 }
 
-fn measure(name: &str, figures: &mut Figures) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/starter/notebooks");
-    let file = std::fs::read_to_string(folder.join(name).with_extension("json")).unwrap();
-    let notebook: Notebook = serde_json::from_str(&file).unwrap();
-    let assistant = Assistant::told(&notebook.messages);
+type Answer<'a> = dyn Fn(&str) -> Option<(ExtractiveAnswer, Vec<DateTime>)> + 'a;
+
+fn measure(notebook: &Notebook, answer: &Answer<'_>, figures: &mut Figures) {
     for asked in &notebook.questions {
         figures.n_questions += 1.0;
-        let Some((_, said)) = assistant.answer(&asked.q) else { continue };
+        let Some((_, said)) = answer(&asked.q) else { continue };
         let is_right = asked
             .from
             .iter()
@@ -140,7 +153,7 @@ fn measure(name: &str, figures: &mut Figures) {
     }
     for absent in &notebook.absent {
         figures.n_absent += 1.0;
-        if let Some((answer, _)) = assistant.answer(&absent.q) {
+        if let Some((answer, _)) = answer(&absent.q) {
             figures.offered += 1.0;
             figures.stated += f64::from(u8::from(answer.sure));
         }
@@ -150,22 +163,32 @@ fn measure(name: &str, figures: &mut Figures) {
 #[test]
 fn paraphrased_questions_find_what_was_told() {
     // Side by side: much of it waits for one core.
-    let Figures { n_questions, right, wrong, n_absent, stated, offered } =
-        std::thread::scope(|scope| {
-            let halves = [&["n03", "n04", "n19"][..], &["n20", "n21"]];
-            let threads = halves.map(|names| scope.spawn(move || measured(names)));
-            let [mut figures, other] = threads.map(|thread| thread.join().unwrap());
-            figures.add(&other);
-            figures
-        });
-    let shares = [right, wrong].map(|n| n / n_questions);
-    let of_absent = [stated, offered].map(|n| n / n_absent);
-    eprintln!(
-        "of {n_questions} questions right {:.3}, wrong {:.3}; of {n_absent} without an answer \
-         stated {:.3}, offered {:.3}",
-        shares[0], shares[1], of_absent[0], of_absent[1]
-    );
+    let figures = std::thread::scope(|scope| {
+        let halves = [&["n03", "n04", "n19"][..], &["n20", "n21"]];
+        let threads = halves.map(|names| scope.spawn(move || measured(names)));
+        let [mut figures, other] = threads.map(|thread| thread.join().unwrap());
+        for (figures, other) in figures.iter_mut().zip(&other) {
+            figures.add(other);
+        }
+        figures
+    });
+    let [by_rules, by_words] = figures.map(|figures| {
+        let Figures { n_questions, right, wrong, n_absent, stated, offered } = figures;
+        let shares = [right, wrong].map(|n| n / n_questions);
+        let of_absent = [stated, offered].map(|n| n / n_absent);
+        eprintln!(
+            "of {n_questions} questions right {:.3}, wrong {:.3}; of {n_absent} without an answer \
+             stated {:.3}, offered {:.3}",
+            shares[0], shares[1], of_absent[0], of_absent[1]
+        );
+        (shares, of_absent)
+    });
     // Without the reranker: 0.24 and 0.04; 0.08 and 0.16.
+    let (shares, of_absent) = by_rules;
     assert!(shares[0] >= 0.44 && shares[1] <= 0.13, "{shares:?}");
     assert!(of_absent[0] <= 0.09 && of_absent[1] <= 0.35, "{of_absent:?}");
+    // Most of what is wrong or absent is quoted with a hedge: how many texts were read does not count yet.
+    let (shares, of_absent) = by_words;
+    assert!(shares[0] >= 0.56 && shares[1] <= 0.35, "{shares:?}");
+    assert!(of_absent[0] <= 0.09 && of_absent[1] <= 0.88, "{of_absent:?}");
 }

@@ -4,7 +4,7 @@
 
 A row is {"q": question, "t": text, "a": …, "b": …, "s": source}: the answer is t[a:b], or there is none (-1). Written for this project:
 histories/ and chats/, talk/reading*.txt, talk/near*.txt (questions that a text nearly answers), notebooks/, corrections/ (what was told before
-answers as before, what changed it answers anew). Open texts, in windows of whole sentences: SQuADShifts' Amazon, Reddit and Wikipedia questions (arXiv 2004.14444, CC BY 4.0;
+answers as before, what changed it answers anew); all of these again in the middle of longer messages. Open texts, in windows of whole sentences: SQuADShifts' Amazon, Reddit and Wikipedia questions (arXiv 2004.14444, CC BY 4.0;
 modestyachts/squadshifts-website, datasets/*_v1.0.json) and QAMR's (arXiv 1711.05885, MIT; uwnlp/qamr, data/filtered/{dev,test}.tsv and
 data/wiki-sentences.tsv). What does not answer are other sentences, lines that share words with the question, and messages of others.
 """
@@ -22,7 +22,8 @@ import notebooks
 WORDS_MAX = 70  # of a window
 # Rows with and without an answer, of each source.
 KEPT = {"amazon_reviews": (7500, 1200), "reddit": (7500, 1200), "new_wiki": (3500, 700), "qamr": (3500, 400), "history": (10**6, 9000),
-        "reading": (10**6, 6500), "notebook": (0, 2500), "correction": (14000, 7500), "near": (10**6, 10**6)}
+        "reading": (10**6, 6500), "notebook": (0, 2500), "correction": (14000, 7500), "near": (10**6, 10**6),
+        "longer": (8000, 6500)}
 # Says nothing of what an answer is about.
 HERE = Path(__file__).parent
 STOP = set("""a an the of to in on at is are was were it he she they i you his her their my your and or for with by from that this
@@ -224,6 +225,36 @@ def from_corrections(rng):
                     yield row(question, text, None, "correction")
 
 
+# Says nothing, at length.
+FILLER = """Nothing else was said on that day.|Not much happened otherwise.|It rained and rained.|We talked of this and that.|ok anyway.|so yeah.
+    |I had a coffee and looked out of the window for a while.|The bus was full again.|nothing new here really|Lunch was soup.|That was all for today.
+    |I was tired and went to bed.|He talked and talked.|blah blah you know how it goes|We laughed a lot.|Nobody said much.|then we went home
+    |There was a lot of traffic."""
+FILLER = [line.strip() for line in FILLER.split("|")]
+
+
+def in_longer(rng, rows):
+    """The same questions, with other things told before and after what is read."""
+    texts = sorted({row["t"] for row in rows if len(row["t"]) < 170})
+    for told in rows:
+        answer = told["t"][told["a"]: told["b"]].lower() if told["a"] >= 0 else "\n"
+        others = rng.sample(FILLER, 3) if rng.random() < 0.2 else rng.sample(texts, 8)
+        others = [text for text in others if text != told["t"] and answer not in text.lower()]
+        wanted, before, after = rng.choice((140, 190, 240, 290, 330)), "", ""
+        for _ in range(6):
+            length = len(before) + len(told["t"]) + len(after)
+            other = rng.choice(others or FILLER)
+            if length >= wanted or length + len(other) > 360:
+                continue
+            if rng.random() < 0.6:
+                before += other + rng.choice((" ", " ", ". ", "\n"))
+            else:
+                after += rng.choice((" ", " ", ". ", "\n")) + other
+        if len(told["t"]) < 220 and before + after:
+            place = (told["a"] + len(before), told["b"] + len(before)) if told["a"] >= 0 else None
+            yield row(told["q"], before + told["t"] + after, place, "longer")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--squadshifts", type=Path, required=True)
@@ -236,6 +267,9 @@ def main():
     for rows in (*open_texts, from_histories(rng), from_reading(rng), from_near(rng), from_notebooks(rng), from_corrections(rng)):
         for found in rows:
             of[found["s"], found["a"] < 0].append(found)
+    own = [x for (name, _), rows in sorted(of.items()) if name in ("history", "reading", "near", "correction") for x in rows]
+    for found in in_longer(rng, own):
+        of[found["s"], found["a"] < 0].append(found)
     chosen = [x for (name, none), rows in sorted(of.items()) for x in rng.sample(rows, min(len(rows), KEPT[name][none]))]
     rng.shuffle(chosen)
     args.out.write_text("".join(json.dumps(x) + "\n" for x in chosen))

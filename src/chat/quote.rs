@@ -160,7 +160,9 @@ pub fn quote<'a>(
     let now = at.civil();
     let answer = match words {
         Words::Answer(found) => {
-            Some(extractive::in_words(question, &candidates, found, now, user_name, &changed_by))
+            let (words, told) =
+                extractive::in_words(question, &candidates, found, now, user_name, &changed_by);
+            Some(told.below(words.as_deref()))
         }
         Words::None => None,
         Words::Unread => extractive::answer_by(question, &candidates, now, user_name, &changed_by),

@@ -47,7 +47,7 @@ pub fn memorable(statements: &[Statement], lines: &[Utterance]) -> Vec<Statement
 fn of_message(statements: &[Statement], line: &Utterance) -> Vec<Statement> {
     // What the assistant was told stays as it was told.
     if line.addressee.is_none() {
-        return statements.iter().filter(|fact| is_confided(fact, line)).cloned().collect();
+        return statements.iter().filter(|fact| confided(fact, line).is_some()).cloned().collect();
     }
     let short = |said: &Statement| {
         let fact =
@@ -61,34 +61,39 @@ fn of_message(statements: &[Statement], line: &Utterance) -> Vec<Statement> {
     facts.into_iter().zip(&scores).filter(|&(_, &score)| worth(score)).map(|(f, _)| f).collect()
 }
 
-/// Whether what the assistant was told is kept.
-fn is_confided(fact: &Statement, line: &Utterance) -> bool {
-    fact.attribute.is_some() || says_of_somebody(fact, line) && score(fact, line) >= CONFIDED_MIN
+/// What a statement to the assistant is worth, if it is kept.
+fn confided(fact: &Statement, line: &Utterance) -> Option<f64> {
+    let worth = score(fact, line);
+    let kept = fact.attribute.is_some() || worth >= CONFIDED_MIN && says_of_somebody(fact, line);
+    kept.then_some(worth)
 }
 
-/// What of a message to the assistant is said back: the most worth of what is kept, in its order, as many as `fit`; and how many
-/// more are kept.
-pub(super) fn said_back<'a>(
+/// Of what is kept of a message to the assistant, what is worth the most, in its order, as many as `fit`; and how many more are kept.
+pub(super) fn worth_most<'a>(
     statements: &[&'a Statement],
     line: &Utterance,
     mut fit: impl FnMut(&Statement) -> bool,
 ) -> (Vec<&'a Statement>, usize) {
-    let mut kept: Vec<(usize, &Statement)> =
-        statements.iter().copied().enumerate().filter(|(_, s)| is_confided(s, line)).collect();
-    kept.sort_by(|(_, a), (_, b)| score(b, line).total_cmp(&score(a, line)));
+    let worth =
+        |(place, &fact): (usize, &&'a Statement)| Some((confided(fact, line)?, place, fact));
+    let mut kept: Vec<_> = statements.iter().enumerate().filter_map(worth).collect();
+    kept.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
     let n_kept = kept.len();
-    kept.retain(|(_, s)| fit(s));
-    kept.sort_by_key(|(place, _)| *place);
+    kept.retain(|(_, _, fact)| fit(fact));
+    kept.sort_by_key(|(_, place, _)| *place);
     let more = n_kept - kept.len();
-    (kept.into_iter().map(|(_, s)| s).collect(), more)
+    (kept.into_iter().map(|(_, _, fact)| fact).collect(), more)
 }
 
 /// "Long one on 24 November 2026" does not.
 fn says_of_somebody(fact: &Statement, line: &Utterance) -> bool {
     let words = tokens(&fact.text);
-    let is_of_speaker =
-        words.first().is_some_and(|t| t.text.trim_end_matches("'s") == line.speaker);
-    is_of_speaker || main_verb(&words).is_some()
+    words.first().is_some_and(|t| names(t, &line.speaker)) || main_verb(&words).is_some()
+}
+
+/// Also as an owner's.
+fn names(token: &Token, person: &str) -> bool {
+    token.text.trim_end_matches("'s") == person
 }
 
 /// A statement without its comments, in one or more short sentences.
@@ -210,8 +215,7 @@ fn signs(fact: &Statement, line: &Utterance) -> Vec<(&'static str, f64)> {
     let words: Vec<&Token> = words.iter().filter(|t| t.word).collect();
     let at = |i: usize| words.get(i).map_or("", |t| t.lower.as_str());
     let listener = line.addressee.as_deref().unwrap_or("Assistant");
-    let is = |t: &Token, name: &str| t.text.trim_end_matches("'s") == name;
-    let party = |t: &Token| is(t, &line.speaker) || is(t, listener);
+    let party = |t: &Token| names(t, &line.speaker) || names(t, listener);
     let empty = |t: &Token| {
         STOP.has(&t.lower) || REACTION.has(&t.lower) || EMPHASIS.has(&t.lower) || party(t)
     };
@@ -236,8 +240,8 @@ fn signs(fact: &Statement, line: &Utterance) -> Vec<(&'static str, f64)> {
         ("few or many", (1.0 + content).ln()),
         ("words", words.len().min(30) as f64),
         ("the speaker is the subject", flag(speaks)),
-        ("the speaker's", flag(!speaks && words.first().is_some_and(|t| is(t, &line.speaker)))),
-        ("names the listener", count(2, &|t| is(t, listener))),
+        ("the speaker's", flag(!speaks && words.first().is_some_and(|t| names(t, &line.speaker)))),
+        ("names the listener", count(2, &|t| names(t, listener))),
         ("names others", count(4, &|t| t.upper() && !party(t) && !STOP.has(&t.lower))),
         ("dated", flag(!dates::find(&fact.text).is_empty())),
         ("event", flag(lexicon::is_past(verb) && !helps)),

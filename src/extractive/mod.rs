@@ -207,6 +207,17 @@ pub struct ExtractiveAnswer {
     pub sure: bool,
 }
 
+impl ExtractiveAnswer {
+    /// The words that answer above what was told.
+    #[must_use]
+    pub fn below(mut self, words: Option<&str>) -> Self {
+        if let Some(words) = words {
+            self.text = format!("{words}.\n\n{}", self.text);
+        }
+        self
+    }
+}
+
 /// Compiles a constant pattern.
 fn pattern(pattern: &str) -> regex::Regex {
     #[expect(clippy::expect_used, reason = "constant patterns, compiled in the tests")]

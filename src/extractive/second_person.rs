@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::lexicon::{self, capitalise};
 use super::lists::{Table, Words};
-use super::memorable::said_back;
+use super::memorable::worth_most;
 use super::planning::REMINDED;
 use super::words::{Sentence, Token, join, tokens};
 use super::{Statement, Utterance};
@@ -175,7 +175,7 @@ pub fn acknowledge(statements: &[Statement], line: &Utterance, person: Option<&s
         }
         None => false,
     };
-    let (best, more) = said_back(&shown, line, fits);
+    let (best, more) = worth_most(&shown, line, fits);
     let mut parts: Vec<String> = best.into_iter().map(said).collect();
     let mut out = NOTED.to_owned();
     if let Some(first) = parts.first_mut() {

@@ -173,6 +173,7 @@ fn asks_a_number(asked: &Question, source: &str) -> bool {
     matches!(asked.kind, Kind::HowMany | Kind::HowLong | Kind::HowOld)
         || asked.kind == Kind::What
             && !asks_when()
+            && !asked.attributes.iter().any(|attribute| attribute == "name")
             && lexicon::words(source).any(|w| lexicon::is_value(&w.to_lowercase()))
 }
 
@@ -258,6 +259,10 @@ mod tests {
         assert_eq!(check("What day do I pick it up?", "On Saturday.", &car, [0.1, 0.9]), "");
         let debts = ["Tina owes me 35, Marcus 80.", "Marcus gave me a lot, down to fifty"];
         assert_eq!(check("What does Tina owe me?", "35.", &debts, [0.1, 0.3]), "");
+        // The number beside a name is not asked for.
+        let cat =
+            ["he's called Sotis, I go away for 2 weeks", "the washer broke again, 1,200 kronor"];
+        assert_eq!(check("what's my cat called?", "Sotis.", &cat, [0.4, 0.05]), "");
     }
 
     #[test]

@@ -230,13 +230,13 @@ impl Machine {
             Model::Loading { .. } => return vec![self.to(Phase::AwaitingModel(turn))],
             Model::Absent => {
                 let text = text!(
-                    "Your message is kept, but no model is loaded. Choose one with /model, \
-                     then /retry."
+                    "Your message is kept, but no model is loaded. Choose one with /model, then /retry."
                 );
                 return self.end(vec![notice(Level::Warning, text)]);
             }
         };
-        if let Some(said) = extractive::by_clock(&turn.question, turn.at.civil()) {
+        let by_clock = extractive::by_clock(&turn.question, turn.at.civil());
+        if let Some(said) = by_clock.filter(|_| turn.kind == MessageKind::Chat) {
             return self.say(&turn, said, Cited::default());
         }
         match policy::plan(profile, turn.kind, &turn.question) {

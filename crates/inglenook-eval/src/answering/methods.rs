@@ -338,9 +338,8 @@ impl Answerer<'_> {
             Words::Answer(found) => {
                 let (candidates, at) = (&evidence.candidates, now(memory, asked).civil());
                 let unchanged = |_: &str, _: &str, _: &[&str]| Vec::new();
-                let said =
+                let (words, _) =
                     extractive::in_words(&asked.text, candidates, found, at, None, &unchanged);
-                let words = said.text.split_once("\n\n").map(|(words, _)| words.to_owned());
                 words
                     .unwrap_or_else(|| candidates[found.candidate].text[found.bytes.clone()].into())
             }

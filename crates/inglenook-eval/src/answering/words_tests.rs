@@ -38,6 +38,6 @@ fn words_of_the_memory_answer_before_the_reader_does() {
     // The other conversation has no memories.
     let rows = report.answers.iter().filter(|row| row.line.conversation == "conv-1");
     let said: Vec<String> = rows.map(said).collect();
-    assert_eq!(said[0], "Pixel.");
+    assert_eq!(said[0], "Pixel");
     assert!(said[1..].iter().all(|answer| answer == "You have not told me."), "{said:?}");
 }
