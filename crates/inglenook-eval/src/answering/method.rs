@@ -42,7 +42,7 @@ pub enum Method {
 const N_NAMED: usize = 9;
 
 impl Method {
-    /// The methods that run by default: all but the thirty structural modes.
+    /// All but the thirty structural modes.
     pub const NAMED: [Self; N_NAMED] = [
         Self::FullContext,
         Self::NaiveRag,
@@ -54,6 +54,11 @@ impl Method {
         Self::Words,
         Self::LightMem,
     ];
+
+    /// Those that run by default: for the reader of most runs `+words` is no way of its own.
+    pub fn by_default() -> impl Iterator<Item = Self> {
+        Self::NAMED.into_iter().filter(|method| *method != Self::Words)
+    }
 
     /// In the order of tables.
     pub const ALL: [Self; N_NAMED + Mode::N] = {

@@ -40,7 +40,7 @@ fn run(
     args: &RunArgs,
 ) -> Outcome {
     let methods: BTreeSet<Method> = if args.method.is_empty() {
-        Method::NAMED.into()
+        Method::by_default().collect()
     } else {
         let named: Result<Vec<Vec<Method>>, String> =
             args.method.iter().map(|name| Method::named(name)).collect();
