@@ -4,7 +4,8 @@
 
 A row is {"q": question, "t": text, "a": …, "b": …, "s": source}: the answer is t[a:b], or there is none (-1). Written for this project:
 histories/ and chats/, talk/reading*.txt, talk/near*.txt (questions that a text nearly answers), notebooks/, corrections/ (what was told before
-answers as before, what changed it answers anew); all of these again in the middle of longer messages. Open texts, in windows of whole sentences: SQuADShifts' Amazon, Reddit and Wikipedia questions (arXiv 2004.14444, CC BY 4.0;
+answers as before, what changed it answers anew); all of these again in the middle of longer messages. Open
+texts, in windows of whole sentences: SQuADShifts' Amazon, Reddit and Wikipedia questions (arXiv 2004.14444, CC BY 4.0;
 modestyachts/squadshifts-website, datasets/*_v1.0.json) and QAMR's (arXiv 1711.05885, MIT; uwnlp/qamr, data/filtered/{dev,test}.tsv and
 data/wiki-sentences.tsv). What does not answer are other sentences, lines that share words with the question, and messages of others.
 """
@@ -24,8 +25,8 @@ WORDS_MAX = 70  # of a window
 KEPT = {"amazon_reviews": (7500, 1200), "reddit": (7500, 1200), "new_wiki": (3500, 700), "qamr": (3500, 400), "history": (10**6, 9000),
         "reading": (10**6, 6500), "notebook": (0, 2500), "correction": (14000, 7500), "near": (10**6, 10**6),
         "longer": (8000, 6500)}
-# Says nothing of what an answer is about.
 HERE = Path(__file__).parent
+# Says nothing of what an answer is about.
 STOP = set("""a an the of to in on at is are was were it he she they i you his her their my your and or for with by from that this
     be been as s""".split())
 LEADING = r"^(the|a|an|in|on|at|to|his|her|their|about|for|by|with|from|because|yes, |no, )\s+"
@@ -226,11 +227,10 @@ def from_corrections(rng):
 
 
 # Says nothing, at length.
-FILLER = """Nothing else was said on that day.|Not much happened otherwise.|It rained and rained.|We talked of this and that.|ok anyway.|so yeah.
+FILLER = [line.strip() for line in """Nothing else was said on that day.|Not much happened otherwise.|It rained and rained.|We talked of this and that.|ok anyway.|so yeah.
     |I had a coffee and looked out of the window for a while.|The bus was full again.|nothing new here really|Lunch was soup.|That was all for today.
     |I was tired and went to bed.|He talked and talked.|blah blah you know how it goes|We laughed a lot.|Nobody said much.|then we went home
-    |There was a lot of traffic."""
-FILLER = [line.strip() for line in FILLER.split("|")]
+    |There was a lot of traffic.""".split("|")]
 
 
 def in_longer(rng, rows):
