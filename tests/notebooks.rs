@@ -172,23 +172,18 @@ fn paraphrased_questions_find_what_was_told() {
         }
         figures
     });
-    let [by_rules, by_words] = figures.map(|figures| {
+    // At least so many right; at most so many wrong, stated of what was never told, and offered. Without the reranker, by
+    // the rules: 0.24 and 0.04; 0.08 and 0.16.
+    let bounds = [[0.44, 0.13, 0.09, 0.35], [0.56, 0.17, 0.09, 0.32]];
+    for (figures, bounds) in figures.iter().zip(bounds) {
         let Figures { n_questions, right, wrong, n_absent, stated, offered } = figures;
-        let shares = [right, wrong].map(|n| n / n_questions);
-        let of_absent = [stated, offered].map(|n| n / n_absent);
+        let [right, wrong] = [right, wrong].map(|n| n / n_questions);
+        let [stated, offered] = [stated, offered].map(|n| n / n_absent);
         eprintln!(
-            "of {n_questions} questions right {:.3}, wrong {:.3}; of {n_absent} without an answer \
-             stated {:.3}, offered {:.3}",
-            shares[0], shares[1], of_absent[0], of_absent[1]
+            "of {n_questions} questions right {right:.3}, wrong {wrong:.3}; of {n_absent} without an answer stated \
+             {stated:.3}, offered {offered:.3}"
         );
-        (shares, of_absent)
-    });
-    // Without the reranker: 0.24 and 0.04; 0.08 and 0.16.
-    let (shares, of_absent) = by_rules;
-    assert!(shares[0] >= 0.44 && shares[1] <= 0.13, "{shares:?}");
-    assert!(of_absent[0] <= 0.09 && of_absent[1] <= 0.35, "{of_absent:?}");
-    // Most of what is wrong or absent is quoted with a hedge: how many texts were read does not count yet.
-    let (shares, of_absent) = by_words;
-    assert!(shares[0] >= 0.56 && shares[1] <= 0.35, "{shares:?}");
-    assert!(of_absent[0] <= 0.09 && of_absent[1] <= 0.88, "{of_absent:?}");
+        assert!(right >= bounds[0], "{right}");
+        assert!(wrong <= bounds[1] && stated <= bounds[2] && offered <= bounds[3], "{bounds:?}");
+    }
 }

@@ -179,14 +179,19 @@ def from_reading(rng):
                 yield from (row(question, note, None, "reading") for note in [*others[:2], *rng.sample(others, min(1, len(others)))])
 
 
+def near():
+    """Of talk/near*.txt: a text, and ("+", question | its words in the text) or ("-", question that it does not answer)."""
+    for path in sorted((HERE / "talk").glob("near*.txt")):
+        for item in path.read_text().split("\n\n"):
+            (_, text), *asked = [(line[0], line[2:].strip()) for line in item.splitlines() if line.strip()]
+            yield text, asked
+
+
 def from_near(rng):
-    """T text, + question | its words in the text, - question that it does not answer."""
-    items = [item.splitlines() for path in sorted((HERE / "talk").glob("near*.txt")) for item in path.read_text().split("\n\n")]
-    items = [[(line[0], line[2:].strip()) for line in item if line.strip()] for item in items]
-    texts = [text for item in items for kind, text in item if kind == "T"]
-    for item in filter(None, items):
-        text = item[0][1]
-        for kind, asked in item[1:]:
+    items = list(near())
+    texts = [text for text, _ in items]
+    for text, questions in items:
+        for kind, asked in questions:
             question, _, answer = asked.partition(" | ")
             yield row(question, text, locate(text, answer) if kind == "+" else None, "near")
             if kind == "+" and (other := rng.choice(texts)) != text:

@@ -2,10 +2,11 @@
 
     python train_encoder.py --minilm DIR --embedder embedder.gguf --head wants=turns --spans spans.jsonl --out /tmp/encoder.gguf
 
-Data of a head are TSV files, or a folder of them: label, text (of a pair: label, first text, second text); or a folder of scenarios
-(changes.py). A file is a writer; a head's only file counts as twelve, piece by piece. `--folds 3` says how well the same training does on writers
-that it did not see, instead of writing a file. `--spans` (spans.py) is one more head: where in a text the answer to a question begins and ends, as in
-SQuAD 2; both at [CLS] where it has none. All heads are trained together, with the layers but the lowest two; the word table stays.
+Data of a head are TSV files, or a folder of them: label, text (of a pair: label, first text, second text); a folder of scenarios (changes.py);
+or talk/ (of its near*.txt, what was told, and two questions about it). A file is a writer; a head's only file counts as twelve, piece by piece.
+`--folds 3` says how well the same training does on writers that it did not see, instead of writing a file. `--spans` (spans.py) is one more head:
+where in a text the answer to a question begins and ends, as in SQuAD 2; both at [CLS] where it has none. All heads are trained together (`--only`:
+one, on the layers as they are), with the layers but the lowest two; the word table stays.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from transformers import BertModel
 
 import changes
 import convert
+import spans
 from minilm import autocast, padded, starter_words
 
 # Of a longer text the beginning and the end are read: what asks is often the last sentence.
@@ -50,6 +52,11 @@ class Task:
 
 
 def read_rows(path, head):
+    if Path(path).name == "talk":
+        for text, asked in spans.near():
+            said = [("T", text), *(("M", question.split(" | ")[0]) for _, question in asked[::5][:2])]
+            yield from (("near", label, (text,)) for label, text in said)
+        return
     if list(Path(path).glob("*.txt")):
         yield from changes.rows(path, head)
         return
@@ -312,6 +319,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--most", type=int, default=10**9, help="rows of a head in an epoch, others in each")
     parser.add_argument("--few", action="append", default=[], metavar="NAME", help="`--most` is for this head; for all without")
+    parser.add_argument("--only", metavar="NAME", help="this head alone is trained, on the layers as they are")
     parser.add_argument("--start", help="weights that an earlier training kept, or its GGUF; MiniLM's without")
     parser.add_argument("--keep", help="keeps the weights here after each epoch")
     parser.add_argument("--rate", type=float, default=LEARNING_RATE)
@@ -333,8 +341,10 @@ def main():
             return cross_validate(args, tokenizer, tasks, wrong)
         torch.manual_seed(args.seed)
         model = Encoder(args, tokenizer, tasks)
+        if args.only:
+            model.requires_grad_(False).heads[args.only].requires_grad_(True)
         if args.epochs:
-            train(model, tokenizer, tasks, args)
+            train(model, tokenizer, [task for task in tasks if args.only in (None, task.name)], args)
         for spec in args.choose:
             other = read_task(spec, tasks)
             print(f"{spec}: {score(model, tokenizer, other, other.rows, wrong):.4f}", flush=True)

@@ -237,11 +237,7 @@ fn by_rules(
         _ => !scored[0].1.statement.attribute.as_deref().is_some_and(is_single_valued),
     };
     let mut chosen: Vec<&Evidence> = if several {
-        let share = if asked.relation.is_some() && asked.attributes.iter().any(|a| a == "name") {
-            0.93
-        } else {
-            0.75
-        };
+        let share = if asked.relation.is_some() && asked.asks_a_name() { 0.93 } else { 0.75 };
         scored
             .iter()
             .filter(|(s, _)| *s >= best * share || asked.kind == Kind::List)
@@ -305,7 +301,7 @@ fn own_name(
         && asked.relation.is_none()
         && asked.names.is_empty()
         && asked.stems.is_empty()
-        && asked.attributes.iter().any(|a| a == "name")
+        && asked.asks_a_name()
         && asked.attributes.len() == 1;
     if !wants {
         return None;

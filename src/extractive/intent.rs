@@ -186,8 +186,11 @@ pub(super) fn is_request(words: &[Token]) -> bool {
 
 /// "Tell me what you know about Max", "remind me where I live": a question in the form of a command.
 pub(super) fn is_recall_request(words: &[Token]) -> bool {
-    let lower: Vec<&str> =
-        words.iter().map(|t| t.lower.as_str()).filter(|w| *w != "please").collect();
+    let lower: Vec<&str> = words
+        .iter()
+        .map(|t| t.lower.as_str())
+        .filter(|w| !matches!(*w, "again" | "now" | "please"))
+        .collect();
     RECALL_REQUESTS.match_any(&lower)
         || matches!(lower.as_slice(), ["tell" | "remind", "me", "about" | "of", ..])
             && words.iter().skip(3).any(|t| t.upper() && t.word)

@@ -311,7 +311,7 @@ pub(super) fn fits(asked: &Question, earlier: &str, later: &str) -> Option<bool>
         Kind::HowOld | Kind::HowMany | Kind::HowLong => names_a_number(later),
         Kind::Who => names_somebody(asked, &told, later),
         Kind::Where => names_a_place(later),
-        _ if asked.attributes.iter().any(|a| a == "name") => names_somebody(asked, &told, later),
+        _ if asked.asks_a_name() => names_somebody(asked, &told, later),
         _ if names_a_number(earlier) => names_a_number(later),
         _ => return Some(false),
     };

@@ -127,6 +127,12 @@ pub(super) struct Question {
     pub date: bool,
 }
 
+impl Question {
+    pub fn asks_a_name(&self) -> bool {
+        self.attributes.iter().any(|attribute| attribute == "name")
+    }
+}
+
 /// How many words of "find my …", "give me the …" belong to the command.
 fn n_of_command(words: &[Token]) -> usize {
     let lower: Vec<&str> = words.iter().take(3).map(|t| t.lower.as_str()).collect();

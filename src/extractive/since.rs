@@ -96,7 +96,7 @@ pub fn told_since(
         let at = |all: &[[f64; 2]]| all.get(n).map_or(0.0, |odds| odds[of]);
         at(&by_clause).max(at(&by_answer))
     };
-    let asks_a_number = asks_a_number(&asked, source);
+    let asks_a_number = asks_a_number(&asked, &clause);
     let (_, last) = later.iter().enumerate().rfind(|(n, later)| {
         let counts = later.typed && later.text.len() <= SHORT && asks_a_number;
         changes(most(*n, 0), most(*n, 1), later.turns, counts)
@@ -167,14 +167,14 @@ fn turns(text: &str) -> bool {
     has_mark(&told) || around(&told, &TURNS).is_some()
 }
 
-fn asks_a_number(asked: &Question, source: &str) -> bool {
+/// `clause`: the answer, as it was told.
+fn asks_a_number(asked: &Question, clause: &str) -> bool {
     const WHEN: [&str; 6] = ["date", "day", "hour", "month", "time", "year"];
     let asks_when = || asked.words.iter().any(|stem| WHEN.contains(&stem.as_str()));
     matches!(asked.kind, Kind::HowMany | Kind::HowLong | Kind::HowOld)
         || asked.kind == Kind::What
             && !asks_when()
-            && !asked.attributes.iter().any(|attribute| attribute == "name")
-            && lexicon::words(source).any(|w| lexicon::is_value(&w.to_lowercase()))
+            && lexicon::words(clause).any(|w| lexicon::is_value(&w.to_lowercase()))
 }
 
 /// "The same padlock", of which the question asks.

@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::{Value, json};
 
+use super::Query;
 use super::candidates::{Candidates, Scored};
+use super::cues::is_evidence;
 use super::lines;
 use super::stage_one::{self, Coarse};
 use super::stage_two::Outcome;
 use crate::extractive::{Candidate, Words};
 use crate::interfaces::{Context, Signal};
 use crate::memory::{EpisodeId, MessageId, SemanticId, Theme};
-use crate::store::AnyId;
+use crate::store::{AnyId, Store, StoreError};
 
 /// A chosen fact.
 #[derive(Debug, Clone, PartialEq)]
@@ -140,6 +142,45 @@ impl Evidence {
         }
         evidence.candidates.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
         evidence
+    }
+
+    /// Adds the messages that the facts come from: words are looked for in what was said. They are as relevant as their facts,
+    /// and, where no reranker read them, as likely to answer.
+    ///
+    /// # Errors
+    /// If the memory cannot be read.
+    pub(super) fn add_told(
+        &mut self,
+        store: &Store,
+        candidates: &Candidates,
+        query: &Query<'_>,
+        user: &str,
+    ) -> Result<(), StoreError> {
+        let known: HashSet<MessageId> = self.messages.iter().map(|m| m.id).collect();
+        let is_open = |id: &MessageId| !known.contains(id) && !candidates.refused.contains(id);
+        let facts = self.semantics.iter().filter(|s| !s.superseded || query.traits.past);
+        let ids: BTreeSet<MessageId> =
+            facts.flat_map(|s| s.messages.iter().copied()).filter(is_open).collect();
+        let (told, origins) = store.read(|r| {
+            let told = r.find_messages(ids.iter().copied())?;
+            Ok((told, r.message_origins(ids)?))
+        })?;
+        for (id, mut message) in told.into_iter().filter(|(_, m)| is_evidence(m, query)) {
+            message.created_at = message.created_at.min(candidates.now);
+            let of_it = candidates.semantics.iter().filter(|s| s.unit.messages.contains(&id));
+            let of_facts = of_it.map(|s| (s.relevance, s.answers));
+            let own = candidates.messages.iter().find(|m| m.unit.id == id);
+            let own = own.map(|m| (m.relevance, m.answers));
+            let relevance = of_facts.clone().chain(own).map(|(relevance, _)| relevance);
+            let answers = of_facts.filter_map(|(_, answers)| answers).reduce(f64::max);
+            let answers = own.and_then(|(_, answers)| answers).or(answers);
+            let judged = (relevance.fold(0.0, f64::max), answers);
+            self.candidates.push(stage_one::of_message(&message, user, judged, &origins));
+            let speaker = lines::speaker(&message, user).to_owned();
+            self.messages.push(MessageEvidence { id, speaker, text: message.content });
+        }
+        self.candidates.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
+        Ok(())
     }
 
     /// The messages that the facts come from and those shown whole, by id.

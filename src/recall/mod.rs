@@ -187,6 +187,7 @@ impl Recall<'_> {
             let mut read = None;
             if let Some(encoder) = reranker.filter(|_| was_read && request.looks_for_words) {
                 let mut evidence = rules(&candidates, on_progress)?;
+                evidence.add_told(self.store, &candidates, &query, called)?;
                 let asked = (request.now.civil(), user.as_deref());
                 evidence.words = find_words(query.question, &evidence.candidates, encoder, asked)?;
                 read = (evidence.words != Words::Unread).then_some(evidence);

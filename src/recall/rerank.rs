@@ -9,7 +9,7 @@ use super::candidates::{Candidates, rank_below_successors};
 use super::lines::speaker;
 use super::question::QuestionTraits;
 use super::{Query, RecallConfig};
-use crate::extractive::{self, Candidate, Found, THE_USER, Words};
+use crate::extractive::{self, Candidate, THE_USER, Words};
 use crate::interfaces::{ModelError, Reranker, Span};
 use crate::memory::Message;
 use crate::memory::relevance::{Judgement, Reranking};
@@ -121,9 +121,9 @@ pub(super) fn find_words(
     let Some(spans) = encoder.spans(question, &texts)? else { return Ok(Words::Unread) };
     let found = read.iter().zip(spans).filter_map(|((candidate, _), span)| {
         let Span { bytes, log_odds } = span?;
-        Some(Found { candidate: *candidate, bytes, log_odds: log_odds.into() })
+        Some((*candidate, bytes, log_odds.into()))
     });
-    let words = Words::of(found.collect());
+    let words = Words::of(found.collect(), candidates);
     // What it can't read may answer.
     let is_unread = words == Words::None && texts.iter().any(|text| extractive::is_foreign(text));
     Ok(if is_unread { Words::Unread } else { words })

@@ -100,7 +100,9 @@ fn what_one_device_hears_all_know_and_what_one_forgets_is_nowhere() {
     for (i, home) in shared.homes.iter().enumerate() {
         say(home, &format!("My lucky word on device {i} is Quaver{i}."));
     }
-    say(&shared.homes[0], "The code of my bicycle lock is 4711.");
+    // Four digits are in some digest, too.
+    const CODE: &str = "Kiebitz4711";
+    say(&shared.homes[0], &format!("The code of my bicycle lock is {CODE}."));
     shared.exchange();
     shared.add();
     shared.exchange();
@@ -109,22 +111,22 @@ fn what_one_device_hears_all_know_and_what_one_forgets_is_nowhere() {
         let answer = home.ok(&["ask", "What is my lucky word on device 1?"]);
         assert!(answer.contains("Quaver1"), "{answer}");
     }
-    assert!(shared.in_pieces().contains("4711"));
+    assert!(shared.in_pieces().contains(CODE));
     let status = shared.homes[2].json(&["sync", "status", "--json"]);
     assert_eq!((&status["devices"], &status["to_read"]), (&3.into(), &0.into()), "{status}");
     assert!(status["code"].is_null());
 
-    shared.homes[2].ok(&["memory", "forget", "--match", "4711", "--yes"]);
+    shared.homes[2].ok(&["memory", "forget", "--match", CODE, "--yes"]);
     shared.exchange();
     for home in &shared.homes {
-        assert!(!said(home).iter().any(|text| text.contains("4711")));
+        assert!(!said(home).iter().any(|text| text.contains(CODE)));
         for file in fs::read_dir(home.data()).unwrap() {
             let bytes = fs::read(file.unwrap().path()).unwrap();
-            assert!(!bytes.windows(4).any(|bytes| bytes == b"4711"));
+            assert!(!bytes.windows(CODE.len()).any(|bytes| bytes == CODE.as_bytes()));
         }
     }
     let pieces = shared.in_pieces();
-    assert!(pieces.contains("Quaver0") && !pieces.contains("4711"), "{pieces}");
+    assert!(pieces.contains("Quaver0") && !pieces.contains(CODE), "{pieces}");
     // Who comes later does not hear of it either.
     shared.add();
     assert_eq!(said(&shared.homes[3]), said(&shared.homes[0]));

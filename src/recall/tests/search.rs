@@ -1,7 +1,8 @@
 //! The search alone: what is found, and in what order.
 
 use super::*;
-use crate::interfaces::Reranker;
+use crate::extractive::Words;
+use crate::interfaces::{Reranker, Span};
 use crate::memory::relevance::{Relevance, Reranking};
 
 /// Facts and messages are searched in separate snapshots: what is written or forgotten between the two
@@ -44,6 +45,14 @@ impl Reranker for WordReranker {
         self.read.lock().unwrap().extend(texts.iter().map(|&text| text.to_owned()));
         let score = |text: &&str| if text.contains(self.word) { 9.0 } else { -9.0 };
         Ok((!question.contains("xyzzy")).then(|| texts.iter().map(score).collect()))
+    }
+
+    fn spans(&self, _: &str, texts: &[&str]) -> Result<Option<Vec<Option<Span>>>, ModelError> {
+        let found = |text: &&str| {
+            let at = text.find(self.word)?;
+            Some(Span { bytes: at..at + self.word.len(), log_odds: 9.0 })
+        };
+        Ok(Some(texts.iter().map(found).collect()))
     }
 }
 
@@ -127,4 +136,26 @@ fn rules_have_a_reranker_read_only_what_they_are_not_sure_of() {
     assert!(found.unwrap().contains("pottery") && n_read > 4, "{n_read}");
     let (found, n_read) = ask("xyzzy: which craft is new to me?");
     assert!(found.is_none() && n_read > 4, "{found:?}");
+}
+
+#[test]
+fn words_are_looked_for_in_what_was_said() {
+    let said = "I joined pottery classes, on Mondays behind the old mill.";
+    let builder = Builder::new();
+    builder.tell("Classes", 4, &[(said, "The user joined pottery classes")]);
+    let reranker = Arc::new(WordReranker { word: "pottery", read: std::sync::Mutex::default() });
+    let models = Models { reranker: Some(reranker), ..models(&ScriptedModel::new(&[])) };
+    let (cancel, config) = (Cancel::default(), RecallConfig::default());
+    let request = RecallRequest {
+        now: at(9),
+        reader: Reader::Extractive,
+        looks_for_words: true,
+        ..request("Which craft is new to me?", &cancel)
+    };
+    let recall = Recall { store: &builder.store, models: &models, config };
+    let evidence = recall.run(request, &mut |_| {}).unwrap();
+    let Words::Answer(found) = &evidence.words else { panic!("{:?}", evidence.words) };
+    assert_eq!(evidence.candidates[found.candidate].text, said);
+    let shown: Vec<&str> = evidence.messages.iter().map(|m| m.text.as_str()).collect();
+    assert_eq!(shown, [said]);
 }
