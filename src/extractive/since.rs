@@ -80,7 +80,16 @@ pub fn told_since(
             && !names.iter().any(is_lost)
             && !repeats_the_day(text, &answer.text)
     };
-    let later = said.iter().filter(|(_, c)| c.at > since).take(N_LATER).map(|&(candidate, c)| {
+    // "Actually the repair man comes on Friday" goes on from what was told of him.
+    let goes_on_elsewhere = |later: &Candidate| {
+        let told = stems(&later.text);
+        let shared = |text: &str| stems(text).intersection(&told).count();
+        let with_source = shared(source);
+        let before = candidates.iter().filter(|c| c.at < later.at && is_own(c, person));
+        before.map(|c| shared(&c.text)).any(|n| n >= 2 && n > with_source)
+    };
+    let after = said.iter().filter(|(_, c)| c.at > since && !goes_on_elsewhere(c));
+    let later = after.take(N_LATER).map(|&(candidate, c)| {
         let typed = fits(&asked, &clause, &c.text) == Some(true);
         Later { candidate, text: &c.text, typed, turns: turns(&c.text) }
     });
@@ -259,6 +268,15 @@ mod tests {
         assert_eq!(check("What day do I pick it up?", "On Saturday.", &car, [0.1, 0.9]), "");
         let debts = ["Tina owes me 35, Marcus 80.", "Marcus gave me a lot, down to fifty"];
         assert_eq!(check("What does Tina owe me?", "35.", &debts, [0.1, 0.3]), "");
+        // It changes what another message told.
+        let sister = [
+            "my sister Ida is having her baby in February",
+            "the washing machine broke, the repair man comes on thursday",
+            "actually the repair man comes on friday, not thursday",
+        ];
+        assert_eq!(check("what's my sister called?", "Ida.", &sister, [0.3, 0.3]), "");
+        let repair = check("When does the repair man come?", sister[1], &sister, [0.9, 0.9]);
+        assert!(repair.contains("friday"), "{repair}");
         // The number beside a name is not asked for.
         let cat =
             ["he's called Sotis, I go away for 2 weeks", "the washer broke again, 1,200 kronor"];

@@ -7,7 +7,7 @@ use jiff::civil::DateTime;
 
 use super::answer::known_names;
 use super::evidence::{collect, is_person, source_mark};
-use super::lexicon::{capitalise, clip};
+use super::lexicon::{self, capitalise, clip};
 use super::newest::Sources;
 use super::person::{Parties, third_person};
 use super::question::{Kind, analyse, two_questions};
@@ -121,6 +121,26 @@ pub fn readable<'a>(
     read.sort_by(|(_, a), (_, b)| b.answers.unwrap_or(-1.0).total_cmp(&a.answers.unwrap_or(-1.0)));
     read.truncate(N_MAX);
     read.into_iter().map(|(i, c)| (i, clip(&c.text, READ_BYTES))).collect()
+}
+
+/// Of the texts read, those that may answer how somebody of the person's is called, where no more is asked: what does not speak of
+/// her does not name her.
+pub fn naming<'a>(
+    question: &str,
+    read: Vec<(usize, &'a str)>,
+    now: DateTime,
+    person: Option<&str>,
+) -> Vec<(usize, &'a str)> {
+    let asked = analyse(question, now, person, &HashSet::new());
+    let kin = asked.relation.as_ref().map(|(_, noun)| noun).filter(|noun| lexicon::KIN.has(noun));
+    match kin {
+        Some(noun) if asked.asks_a_name() && asked.stems.is_empty() => {
+            let noun = lexicon::stem(noun);
+            let speaks = |text: &str| lexicon::words(text).any(|word| lexicon::stem(word) == noun);
+            read.into_iter().filter(|(_, text)| speaks(text)).collect()
+        }
+        _ => read,
+    }
 }
 
 /// The words that were found, as they are said to the person, and the sentence that they stand in; or what was told since in its
@@ -251,6 +271,28 @@ mod tests {
         let answer = answered_with("Who is in Galway?", &told, "my niece saoirse", 0.5);
         assert!(answer.starts_with(HEDGE) && answer.contains("The dog was sick."), "{answer}");
         assert!(!answer.contains("Your niece"), "{answer}");
+    }
+
+    #[test]
+    fn what_does_not_speak_of_her_does_not_name_her() {
+        let texts =
+            [(0, "my sister Ida has a cat called Sotis"), (1, "mum's called Berit, I think")];
+        let read = |question| -> Vec<usize> {
+            naming(question, texts.to_vec(), now(), None).into_iter().map(|(i, _)| i).collect()
+        };
+        for question in
+            ["what's my mother's name?", "What is my mum called?", "what's my mom's name"]
+        {
+            assert_eq!(read(question), [1], "{question}");
+        }
+        assert!(read("What is my brother called?").is_empty());
+        for other in
+            ["What's my cat called?", "Who is going to my mother's birthday?", "What's my name?"]
+        {
+            assert_eq!(read(other), [0, 1], "{other}");
+        }
+        let other = "What is the name that my daughter gave the goat?";
+        assert_eq!(read(other), [0, 1], "{other}");
     }
 
     #[test]

@@ -114,9 +114,13 @@ pub(super) fn find_words(
     (now, user): (DateTime, Option<&str>),
 ) -> Result<Words, ModelError> {
     let read = extractive::readable(question, candidates, now, user);
+    if read.is_empty() {
+        return Ok(Words::Unread);
+    }
+    let read = extractive::naming(question, read, now, user);
     let texts: Vec<&str> = read.iter().map(|(_, text)| *text).collect();
     if texts.is_empty() {
-        return Ok(Words::Unread);
+        return Ok(Words::None);
     }
     let Some(spans) = encoder.spans(question, &texts)? else { return Ok(Words::Unread) };
     let found = read.iter().zip(spans).filter_map(|((candidate, _), span)| {

@@ -96,12 +96,12 @@ fn say(home: &Home, text: &str) {
 
 #[test]
 fn what_one_device_hears_all_know_and_what_one_forgets_is_nowhere() {
+    // Four digits alone are in some digest, too.
+    const CODE: &str = "Kiebitz4711";
     let mut shared = Shared::new(2);
     for (i, home) in shared.homes.iter().enumerate() {
         say(home, &format!("My lucky word on device {i} is Quaver{i}."));
     }
-    // Four digits are in some digest, too.
-    const CODE: &str = "Kiebitz4711";
     say(&shared.homes[0], &format!("The code of my bicycle lock is {CODE}."));
     shared.exchange();
     shared.add();
