@@ -91,7 +91,7 @@ pub use second_person::{acknowledge, is_acknowledgement, said_to, to_second_pers
 pub use sentences::sentences;
 pub use since::{NEAREST, Odds, SINCE, nearest, told_since};
 pub use small_talk::{asks_assistant, spelled_out, with_feeling};
-pub use spans::{Found, Words, in_words, naming, readable};
+pub use spans::{Found, Words, in_words, readable};
 pub use statements::{says_something, statements, statements_after, tells_something};
 pub use titles::{narrative, theme_name, title};
 pub use wants::{

@@ -81,12 +81,14 @@ pub fn told_since(
             && !repeats_the_day(text, &answer.text)
     };
     // "Actually the repair man comes on Friday" goes on from what was told of him.
+    let own = candidates.iter().filter(|c| is_own(c, person));
+    let own: Vec<(DateTime, HashSet<String>)> = own.map(|c| (c.at, stems(&c.text))).collect();
     let goes_on_elsewhere = |later: &Candidate| {
         let told = stems(&later.text);
-        let shared = |text: &str| stems(text).intersection(&told).count();
-        let with_source = shared(source);
-        let before = candidates.iter().filter(|c| c.at < later.at && is_own(c, person));
-        before.map(|c| shared(&c.text)).any(|n| n >= 2 && n > with_source)
+        let shared = |stems: &HashSet<String>| stems.intersection(&told).count();
+        let with_source = shared(&of_source);
+        let before = own.iter().filter(|(at, _)| *at < later.at);
+        before.map(|(_, stems)| shared(stems)).any(|n| n >= 2 && n > with_source)
     };
     let after = said.iter().filter(|(_, c)| c.at > since && !goes_on_elsewhere(c));
     let later = after.take(N_LATER).map(|&(candidate, c)| {

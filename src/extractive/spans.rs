@@ -10,7 +10,7 @@ use super::evidence::{collect, is_person, source_mark};
 use super::lexicon::{self, capitalise, clip};
 use super::newest::Sources;
 use super::person::{Parties, third_person};
-use super::question::{Kind, analyse, two_questions};
+use super::question::{Kind, Question, analyse, two_questions};
 use super::second_person::to_second_person;
 use super::words::{join, tokens};
 use super::{
@@ -91,21 +91,22 @@ impl Words {
 /// Of a longer text only the beginning is read.
 const READ_BYTES: usize = 2_000;
 
-/// The candidates in which words may be found that answer, the likeliest first, each with what is read of it; none for a
-/// question that wants yes or no, a list or advice.
+/// The candidates in which words may be found that answer, the likeliest first, each with what is read of it; `None` where nothing
+/// is read: for a question that wants yes or no, a list or advice, and without candidates. Where none of them speaks of whom it
+/// asks the name of, none is left.
 pub fn readable<'a>(
     question: &str,
     candidates: &'a [Candidate],
     now: DateTime,
     person: Option<&str>,
-) -> Vec<(usize, &'a str)> {
+) -> Option<Vec<(usize, &'a str)>> {
     /// Each takes some 5 ms on two cores.
     const N_MAX: usize = 12;
     let asked = analyse(question, now, person, &HashSet::new());
     let is_command = intent(question) == Intent::Request && !question.trim_end().ends_with('?');
     let wants_more = matches!(asked.kind, Kind::YesNo | Kind::List) || asked.advice;
     if is_command || wants_more || two_questions(question).is_some() {
-        return Vec::new();
+        return None;
     }
     // A message says more than the facts that were made of it.
     let is_whole = |c: &&Candidate| c.raw_speaker.is_some() && c.text.len() <= READ_BYTES;
@@ -120,18 +121,14 @@ pub fn readable<'a>(
         candidates.iter().enumerate().filter(|(_, c)| may_answer(c)).collect();
     read.sort_by(|(_, a), (_, b)| b.answers.unwrap_or(-1.0).total_cmp(&a.answers.unwrap_or(-1.0)));
     read.truncate(N_MAX);
-    read.into_iter().map(|(i, c)| (i, clip(&c.text, READ_BYTES))).collect()
+    let read: Vec<(usize, &str)> =
+        read.into_iter().map(|(i, c)| (i, clip(&c.text, READ_BYTES))).collect();
+    (!read.is_empty()).then(|| naming(&asked, read))
 }
 
 /// Of the texts read, those that may answer how somebody of the person's is called, where no more is asked: what does not speak of
 /// her does not name her.
-pub fn naming<'a>(
-    question: &str,
-    read: Vec<(usize, &'a str)>,
-    now: DateTime,
-    person: Option<&str>,
-) -> Vec<(usize, &'a str)> {
-    let asked = analyse(question, now, person, &HashSet::new());
+fn naming<'a>(asked: &Question, read: Vec<(usize, &'a str)>) -> Vec<(usize, &'a str)> {
     let kin = asked.relation.as_ref().map(|(_, noun)| noun).filter(|noun| lexicon::KIN.has(noun));
     match kin {
         Some(noun) if asked.asks_a_name() && asked.stems.is_empty() => {
@@ -278,7 +275,8 @@ mod tests {
         let texts =
             [(0, "my sister Ida has a cat called Sotis"), (1, "mum's called Berit, I think")];
         let read = |question| -> Vec<usize> {
-            naming(question, texts.to_vec(), now(), None).into_iter().map(|(i, _)| i).collect()
+            let asked = analyse(question, now(), None, &HashSet::new());
+            naming(&asked, texts.to_vec()).into_iter().map(|(i, _)| i).collect()
         };
         for question in
             ["what's my mother's name?", "What is my mum called?", "what's my mom's name"]
@@ -338,7 +336,8 @@ mod tests {
         let part = Candidate { raw_speaker: None, ..likely("The user lives in Lund", 0.9) };
         let all = [likely("I like tea.", 0.1), likely("I live in Lund.", 0.7), gone, own, part];
         let read = |question| -> Vec<usize> {
-            readable(question, &all, now(), None).into_iter().map(|(i, _)| i).collect()
+            let read = readable(question, &all, now(), None).unwrap_or_default();
+            read.into_iter().map(|(i, _)| i).collect()
         };
         assert_eq!(read("Where do I live?"), [1, 0]);
         assert_eq!(read("Where did I live before?"), [2, 1, 0]);

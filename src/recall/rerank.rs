@@ -113,11 +113,9 @@ pub(super) fn find_words(
     encoder: &dyn Reranker,
     (now, user): (DateTime, Option<&str>),
 ) -> Result<Words, ModelError> {
-    let read = extractive::readable(question, candidates, now, user);
-    if read.is_empty() {
+    let Some(read) = extractive::readable(question, candidates, now, user) else {
         return Ok(Words::Unread);
-    }
-    let read = extractive::naming(question, read, now, user);
+    };
     let texts: Vec<&str> = read.iter().map(|(_, text)| *text).collect();
     if texts.is_empty() {
         return Ok(Words::None);
