@@ -25,6 +25,8 @@ const BYTES_MAX: usize = 400;
 pub(super) struct Part {
     pub statement: Statement,
     pub subject: HashSet<String>,
+    /// Whose it is: "user" and "brother" of "the user's brother's rent".
+    pub owners: HashSet<String>,
     /// The main verb in lowercase; "is" if there is only an auxiliary.
     pub verb: String,
     pub stems: HashSet<String>,
@@ -47,10 +49,7 @@ pub(super) struct Line {
 impl Line {
     /// `person`: the name that stands for the user.
     pub(super) fn new(text: &str, person: Option<&str>) -> Self {
-        let text = match person {
-            Some(name) if !name.is_empty() => text.replace(name, "The user"),
-            _ => text.to_owned(),
-        };
+        let text = as_user(text, person);
         let text = text.trim().trim_end_matches('.');
         let parts = parts(text);
         let clauses = if text.len() > BYTES_MAX { Vec::new() } else { clauses(text, &parts) };
@@ -122,6 +121,27 @@ impl Line {
 /// What stays true of an earlier fact after a later one; `None` if nothing or all of it does.
 pub fn remainder(earlier: &str, later: &str, person: Option<&str>) -> Option<String> {
     Line::new(earlier, person).remainder(&Line::new(later, person))
+}
+
+/// The person called "the user", as before the name was known; what they are called stays ("The user's name is Ana").
+pub fn as_user(text: &str, person: Option<&str>) -> String {
+    let Some(name) = person.filter(|name| !name.is_empty()) else { return text.to_owned() };
+    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for (at, _) in text.match_indices(name) {
+        let (before, after) = (&text[..at], &text[at + name.len()..]);
+        let is_part = is_letter(before.chars().next_back()) || is_letter(after.chars().next());
+        let is_named =
+            [" name is ", " called ", " named "].iter().any(|said| before.ends_with(said));
+        if is_part || is_named {
+            continue;
+        }
+        out += &text[from..at];
+        out += if before.trim_end().is_empty() { "The user" } else { "the user" };
+        from = at + name.len();
+    }
+    out + &text[from..]
 }
 
 /// Whether a fact may take others back, beyond those about the same attribute.
@@ -318,7 +338,12 @@ impl Part {
             let said = words[..at].iter().filter(|t| !lexicon::is_adverb(&t.lower) || t.upper());
             substance(&said.map(|t| t.text.as_str()).collect::<Vec<_>>().join(" "))
         });
+        let possessors = words[..at.unwrap_or_default()].iter().filter_map(|t| {
+            let owner = t.lower.strip_suffix("'s").or_else(|| t.lower.strip_suffix("\u{2019}s"))?;
+            Some(lexicon::stem(owner))
+        });
         Self {
+            owners: possessors.collect(),
             subject: subject
                 .into_iter()
                 .filter(|s| {

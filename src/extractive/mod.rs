@@ -68,7 +68,7 @@ pub use advice::{Heeded, asks_advice, asks_to_take_medicine, heeded};
 pub use answer::{HEDGE, answer, answer_by};
 pub use attributes::parse_statement;
 pub use boundary::changes_topic;
-pub use changes::{remainder, takes_back};
+pub use changes::{as_user, remainder, takes_back};
 pub use clock::by_clock;
 pub use dates::dated;
 pub use evidence::refuted;

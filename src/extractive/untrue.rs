@@ -73,9 +73,34 @@ fn denies(later: &Part, earlier: &Part, same_subject: bool) -> bool {
 pub(super) fn settles(later: &str, earlier: &str) -> bool {
     let lower = |text: &str| lexicon::words(text).map(str::to_lowercase).collect::<Vec<_>>();
     let stems = |text: &str| lexicon::content_stems(text).into_iter().collect::<HashSet<_>>();
+    let shared = |what: &str| stems(what).iter().any(|stem| stems(earlier).contains(stem));
     lower(earlier).iter().any(|word| OWING.has(word))
         && SETTLES.match_any(&lower(later))
+        && given_back(later).is_none_or(|what| {
+            shared(&what) || lower(&what).iter().any(|word| IT.contains(&word.as_str()))
+        })
         && stems(later).intersection(&stems(earlier)).any(|stem| stem != "user")
+}
+
+/// What may stand for anything lent.
+const IT: [&str; 5] = ["money", "cash", "rest", "it", "them"];
+
+/// "the spirit level" of "Dave brought back the spirit level but not the money", and of "brought the spirit level back".
+fn given_back(text: &str) -> Option<String> {
+    const DETERMINERS: [&str; 8] = ["the", "a", "an", "my", "his", "her", "their", "our"];
+    let words: Vec<&str> = lexicon::words(text).collect();
+    let back = words.iter().position(|word| word.eq_ignore_ascii_case("back"))?;
+    let is_determiner =
+        |word: &&str| DETERMINERS.contains(&word.to_lowercase().as_str()) || word.ends_with("'s");
+    let before = words[..back].iter().rposition(is_determiner).filter(|&at| at > 0);
+    let ends =
+        |word: &&&str| !matches!(**word, "but" | "and" | "on" | "in" | "yesterday" | "today");
+    let what = match (words.get(back + 1).filter(|word| is_determiner(word)), before) {
+        (Some(_), _) => words[back + 2..].iter().take_while(ends).copied().collect::<Vec<_>>(),
+        (None, Some(at)) => words[at + 1..back].to_vec(),
+        (None, None) => return None,
+    };
+    Some(what.join(" "))
 }
 
 /// What stands before and after the longest of these phrases that occurs.
@@ -216,9 +241,17 @@ fn same_frame(later: &Part, earlier: &Part, same_subject: bool) -> bool {
         return false;
     }
     let (a, b) = (&earlier.subject, &later.subject);
-    let about =
-        same_subject || !b.is_empty() && (b.is_subset(a) || !a.is_empty() && a.is_subset(b));
-    if !about || later.verb != earlier.verb {
+    // "The meeting" is "the meeting with Tom"; "Leo" is not "Leo's friend", nor is "my rent" my brother's.
+    let has_other_owner = a
+        .intersection(&later.owners)
+        .any(|owner| !earlier.owners.contains(owner))
+        || b.intersection(&earlier.owners).any(|owner| !later.owners.contains(owner))
+        || !earlier.owners.is_empty() && !later.owners.is_empty() && earlier.owners != later.owners;
+    let about = same_subject
+        || !has_other_owner && !b.is_empty() && (b.is_subset(a) || !a.is_empty() && a.is_subset(b));
+    // "is the Monday after, as I have 2B then" is no age.
+    let is_age = |part: &Part| part.statement.attribute.as_deref() == Some("age");
+    if !about || later.verb != earlier.verb || is_age(earlier) != is_age(later) {
         return false;
     }
     let (x, y) = (values(earlier), values(later));

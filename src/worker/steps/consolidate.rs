@@ -73,7 +73,8 @@ impl StepContext {
         let mut merged = None;
         for other in &others {
             let (earlier, later) = in_order(other, &this);
-            let (before, after) = (named(earlier, name.as_deref()), named(later, name.as_deref()));
+            let (before, after) =
+                (of_user(earlier, name.as_deref()), of_user(later, name.as_deref()));
             let similarity = self.similarity(this.id, other.id)?;
             match writers.conflict.judge(&before, &after, similarity, cancel)? {
                 Judgement::KeepBoth => {}
@@ -219,12 +220,9 @@ fn in_order<'a>(a: &'a Semantic, b: &'a Semantic) -> (&'a Semantic, &'a Semantic
     if key(a) <= key(b) { (a, b) } else { (b, a) }
 }
 
-/// The fact as the judge sees it, with the person's name also where it was not known yet.
-fn named(semantic: &Semantic, name: Option<&str>) -> Statement {
-    let text = match name {
-        Some(name) => semantic.content.replace(THE_USER, name),
-        None => semantic.content.clone(),
-    };
+/// The fact as the judge sees it: the person is "the user" also where the name is known, which is not in every fact.
+fn of_user(semantic: &Semantic, name: Option<&str>) -> Statement {
+    let text = extractive::as_user(&semantic.content, name);
     Statement { messages: semantic.messages.clone(), ..extractive::parse_statement(&text) }
 }
 
