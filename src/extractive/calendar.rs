@@ -48,7 +48,7 @@ impl Tense {
             [
                 r"(?i)\b(?:was|were) (?:due|supposed|meant)\b",
                 r"(?i)\b(birthdays?|bday|b-day|born|anniversary|every|each|always|usually|often|sometimes|never|holiday is|celebrated? every)\b",
-                r"(?i)\b(will|won't|'ll|gonna|going to|can(?:not|'t)?|shall|must|(?:have|has|needs?) to|(?:signed up|registered) for|(?:have|has|'ve|'s) got|(?:told|asked) \w+ to|planning|plans?|upcoming|next|(?:is|are|am|he's|she's|\w+(?:'re|'m)) (?:not )?[a-z]+ing|'s (?:meeting|visiting|flying|leaving|starting|moving|coming|getting|having|taking|seeing|travell?ing|giving|doing|running|playing|going)|starts|begins|opens|due|deadline|appointment|scheduled|hopes?|wants?|got (?:a|an|another|my|two|three) (?:\w+ ){0,3}(?:appointment|audition|call|check-?up|class|concert|date|deadline|dinner|event|exam|flight|gig|interview|lesson|lunch|match|meeting|party|rehearsal|scan|session|shift|show|test|train|trip|viewing|wedding)s?)\b",
+                r"(?i)\b(will|won't|'ll|gonna|going to|can(?:not|'t)?|shall|must|(?:have|has|needs?) to|(?:signed up|registered) for|(?:have|has|'ve|'s) got|(?:is|are|am|'s|'re|'m) (?:meant|supposed|expected|set) to|(?:told|asked) \w+ to|planning|plans?|upcoming|next|(?:is|are|am|he's|she's|\w+(?:'re|'m)) (?:not )?[a-z]+ing|'s (?:meeting|visiting|flying|leaving|starting|moving|coming|getting|having|taking|seeing|travell?ing|giving|doing|running|playing|going)|starts|begins|opens|due|deadline|appointment|scheduled|hopes?|wants?|got (?:a|an|another|my|two|three) (?:\w+ ){0,3}(?:appointment|audition|call|check-?up|class|concert|date|deadline|dinner|event|exam|flight|gig|interview|lesson|lunch|match|meeting|party|rehearsal|scan|session|shift|show|test|train|trip|viewing|wedding)s?)\b",
                 r"(?i)\b(?:I|we|they|he|she|you|who) (?:(?:got )?married|left)\b",
             ]
             .map(regex)
@@ -105,6 +105,7 @@ pub(super) static RELATIVE: LazyLock<Regex> = LazyLock::new(|| {
         | in\ (?P<in>{COUNT}|a\ few|a\ couple\ of)\ (?P<inunit>days?|weeks?|months?|years?)\b
         | (?P<drel>last|this|next|this\ past|this\ coming|coming|past)\ (?P<dday>{DAY})\b
         | (?:on\ )?(?P<weekafter>{FULL_DAY})\ week\b
+        | (?:(?P<lead>on|to|until|till|by|from)\ )?(?P<dated>{FULL_DAY}),?\ (?:(?:the\ )?(?P<nth>\d{{1,2}})(?:st|nd|rd|th)?(?:\ of)?\ (?P<nthmonth>{ANY_MONTH})|the\ (?P<barenth>\d{{1,2}})(?:st|nd|rd|th))\b
         | on\ (?P<onday>{FULL_DAY}|sun|mon|tues?|wed|thurs?|fri)\b
         | (?P<bareday>{FULL_DAY})\ (?P<barepart>morning|afternoon|evening|night)\b
         | (?P<mrel>last|this|next|this\ past|this\ coming)\ (?P<mmonth>{ANY_MONTH})\b
@@ -229,6 +230,22 @@ pub(super) fn expression(
     if tense == Tense::Timeless {
         return None;
     }
+    if let Some(name) = get("dated") {
+        let month = get("nthmonth").map(|m| month_number(&m).ok_or(())).transpose().ok()?;
+        let nth = get("nth").or_else(|| get("barenth"))?.parse().ok()?;
+        let lead = get("lead").filter(|lead| lead != "on");
+        // "They moved it to Tuesday the 8th"
+        let past = tense == Tense::Past && lead.is_none();
+        let meant = weekday_expression(dated_weekday(weekday(&name)?, nth, month, today, past)?);
+        return Some(match lead {
+            Some(lead) => Expression {
+                noun: format!("{lead} {}", meant.noun),
+                preposition: Some(""),
+                ..meant
+            },
+            None => meant,
+        });
+    }
     if let Some(day) = get("onday").or_else(|| get("bareday")) {
         let wanted = weekday(&day)?;
         let date =
@@ -324,6 +341,23 @@ fn relative_weekday(rel: &str, wanted: Weekday, today: Date, tense: Tense) -> Op
         "this" if tense == Tense::Past => previous(today, wanted),
         _ => following(today, wanted),
     }))
+}
+
+/// "Thursday 18 March", "Monday the 7th": the nearest one; `None` where no such day is near, so that one of the two is wrong.
+fn dated_weekday(
+    wanted: Weekday,
+    nth: i8,
+    month: Option<i8>,
+    today: Date,
+    past: bool,
+) -> Option<Date> {
+    (0..24).find_map(|n| {
+        let of = plus(today.first_of_month(), (if past { -n } else { n }).months());
+        let date = Date::new(of.year(), of.month(), nth).ok()?;
+        let lies = if past { date <= today } else { date >= today };
+        let fits = date.weekday() == wanted && month.is_none_or(|month| month == date.month());
+        (lies && fits).then_some(date)
+    })
 }
 
 /// "last March"

@@ -191,6 +191,13 @@ fn is_quoted(before: &str, after: &str) -> bool {
     open % 2 == 1 && after.contains(['"', '”'])
 }
 
+/// What makes a habit of a weekday, behind it.
+static HABIT: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)^(?:(?:,| and| or|, and) (?:mon|tues|wednes|thurs|fri|satur|sun)day)*(?:s\b| (?:morning|afternoon|evening|night)s\b)",
+    )
+});
+
 /// "The last Saturday of September", but "March of 2015".
 fn of_another(after: &str) -> bool {
     after.strip_prefix(" of ").is_some_and(|of| !of.starts_with(|c: char| c.is_ascii_digit()))
@@ -208,8 +215,8 @@ fn phrase(e: &Expression, before: &str, after: &str, said: &str) -> Option<(Stri
     if matches!(e.preposition, Some(p) if p.is_empty()) {
         return Some((e.noun.clone(), before.len()));
     }
-    // "on Tuesdays" is a habit, "the last Saturday of September" another day.
-    if after.starts_with('s') || after.starts_with('-') || of_another(after) {
+    // "on Tuesdays", "on Tuesday and Friday mornings" are habits, "the last Saturday of September" another day.
+    if HABIT.is_match(after) || after.starts_with('-') || of_another(after) {
         return None;
     }
     let with_article = |noun: &str| {
