@@ -21,7 +21,11 @@ Q5_0 = gguf.GGMLQuantizationType.Q5_0
 POSITIONS_KEPT = 256  # MiniLM's own limit
 
 
-def add_quantised(writer, name, array, kind=Q8_0):
+def add_quantised(writer, name, array, kind=Q8_0, bytes_of=None):
+    """`bytes_of`: what is quantised already, by name."""
+    if bytes_of and name in bytes_of:
+        writer.add_tensor(name, bytes_of[name], raw_dtype=kind)
+        return
     array = np.ascontiguousarray(array, dtype=np.float32)
     writer.add_tensor(name, gguf.quants.quantize(array, kind), raw_dtype=kind)
 
@@ -94,7 +98,7 @@ def bert_writer(out, name, config, n_layers):
     return writer
 
 
-def encoder(writer, tensors, n_layers, kind_of_ffn_up, kind=Q8_0, last=None):
+def encoder(writer, tensors, n_layers, kind_of_ffn_up, kind=Q8_0, last=None, bytes_of=None):
     """Positions, token types, norms and layers; no words. `last`: the kind of the last layer."""
     positions = tensors["embeddings.position_embeddings.weight"][:POSITIONS_KEPT]
     writer.add_tensor("position_embd.weight", positions.astype(np.float16))
@@ -106,7 +110,7 @@ def encoder(writer, tensors, n_layers, kind_of_ffn_up, kind=Q8_0, last=None):
         if weight.ndim == 1:
             writer.add_tensor(f"{target}.weight", weight.astype(np.float32))
         else:
-            add_quantised(writer, f"{target}.weight", weight, kind)
+            add_quantised(writer, f"{target}.weight", weight, kind, bytes_of)
         writer.add_tensor(f"{target}.bias", tensors[f"{source}.bias"].astype(np.float32))
 
     for target, source in encoder_names(n_layers):
@@ -137,7 +141,7 @@ def layers_in(tensors):
     return 1 + max(int(k.split(".")[2]) for k in tensors if k.startswith("encoder.layer."))
 
 
-def reranker(minilm, weights, out):
+def reranker(minilm, weights, out, bytes_of=None):
     """Its words are the embedder's, so they are not in its file."""
     config = json.loads((Path(minilm) / "config.json").read_text())
     state = {k: v.float().numpy() for k, v in torch.load(weights).items()}
@@ -148,7 +152,7 @@ def reranker(minilm, weights, out):
     writer.add_float32("inglenook.reranker.scale", float(state["scale"]))
     for name in ("gate", "value", "first"):
         writer.add_tensor(f"{name}.weight", state[f"{name}.weight"][0].astype(np.float32))
-    encoder(writer, tensors, n_layers, Q5_0, Q5_0)
+    encoder(writer, tensors, n_layers, Q5_0, Q5_0, bytes_of=bytes_of)
     finish(writer, out)
 
 

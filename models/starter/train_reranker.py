@@ -12,9 +12,11 @@ Steps, each kept in --out:
                      the weights from before
   3. histories.pt    trained further on the questions of histories/ (histories.py): turns and facts of two people's chats
                      that were written for this project; negatives are what is nearest in the same history
-  4. reranker.pt     and further, with notebooks/ (notebooks.py): what one person told the assistant, asked for in other
+  4. notebooks.pt    and further, with notebooks/ (notebooks.py): what one person told the assistant, asked for in other
                      words, and questions that nothing answers; scores are to compare between questions too; mixed again
-`convert.py reranker` writes the file that is compiled in. LoCoMo is never read here.
+  5. near.pt         and further, with talk/near*.txt and talk/reading*.txt: questions that a text nearly answers (the shipped
+                     file: from the one before with `--start`, 700 steps, the nearest by words alone)
+`quantise.py` writes the file that is compiled in. LoCoMo is never read here.
 """
 
 import argparse
@@ -28,6 +30,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import gguf
 import numpy as np
 import snowballstemmer
 import torch
@@ -37,8 +40,11 @@ from torch.nn import functional
 from sklearn.feature_extraction.text import TfidfVectorizer
 from transformers import BertModel
 
+import convert
 import histories
+import memory_tasks
 import notebooks
+import spans
 from generator import answer, relation, topics
 from minilm import autocast, padded, starter_words
 
@@ -55,6 +61,8 @@ HEAD = ("gate.weight", "value.weight", "first.weight", "first.bias")
 N_NEAREST, OPEN_SHARE = 24, 0.15
 # Of the third: how much of it is notebooks, and how much counts whether each text answers, beside which answers best.
 NOTEBOOKS_SHARE, ANSWERS_SHARE = 0.25, 0.5
+# Of the fourth: its rate, its negatives a question, how often a text stands in a longer message, and every which text is kept out.
+NEAR_RATE, NEAR_NEGATIVES, LONGER_SHARE, KEPT_OUT = 4e-5, 4, 0.35, 20
 CLS, SEP = 101, 102
 
 
@@ -216,12 +224,12 @@ def of_open(rng, pairs):
         yield from (open_turn(rng, pair) for pair in pairs)
 
 
-def item_turn(rng, item):
+def item_turn(rng, item, n_negatives=NEGATIVES):
     """Any positive, and negatives that are more often near than far."""
     question, positives, nearest = item
     chosen = set()
     weights = [1 / (3 + rank) for rank in range(len(nearest))]
-    while len(chosen) < min(NEGATIVES + (not positives), len(nearest)):
+    while len(chosen) < min(n_negatives + (not positives), len(nearest)):
         chosen.add(rng.choices(range(len(nearest)), weights)[0])
     negatives = [nearest[k] for k in chosen]
     if not positives:
@@ -240,7 +248,7 @@ def of_items(rng, items, pairs, others=(), share=0.0):
 
 
 def with_nearest(texts, asked, model, tokenizer):
-    """(question, the texts that it rests on, the nearest others); by MiniLM's cosines and stems in common."""
+    """(question, the texts that it rests on, the nearest others); by MiniLM's cosines (if it is given) and stems in common."""
     stem = snowballstemmer.stemmer("english").stemWord
     words = lambda text: [stem(word) for word in re.findall(r"[a-z0-9']+", text.lower())]
     questions = [question for question, _ in asked]
@@ -248,7 +256,9 @@ def with_nearest(texts, asked, model, tokenizer):
     of_texts = table.fit_transform(texts)
     lexical = (table.transform(questions) @ of_texts.T).toarray()
     lexical /= np.maximum(lexical.max(1, keepdims=True), 1e-6)
-    near = 0.35 * lexical + (vectors(model, tokenizer, questions) @ vectors(model, tokenizer, texts).T).numpy()
+    near = 0.35 * lexical
+    if model:
+        near += (vectors(model, tokenizer, questions) @ vectors(model, tokenizer, texts).T).numpy()
     for (question, rests), row in zip(asked, near):
         others = [k for k in np.argsort(-row) if k not in set(rests)]
         yield question, [texts[k] for k in rests], [texts[k] for k in others[:N_NEAREST]]
@@ -264,6 +274,54 @@ def history_items(path, model, tokenizer):
 def notebook_items(path, model, tokenizer):
     notebook = notebooks.load(path)
     return with_nearest(notebook.messages, notebook.questions, model, tokenizer)
+
+
+def in_form(text):
+    """As recall shows it: a message with its speaker, a fact as it stands."""
+    return text if re.match(r"The user\b|[A-Z]\w+: ", text) or "the user" in text else "The user: " + text
+
+
+def near_turn(rng, item, texts):
+    """A text, a question that it answers or nearly does, and other texts."""
+    text, kind, asked = item
+    question, _, answer = asked.partition(" | ")
+    silent = [t for t in rng.sample(texts, 60) if t != text and not (answer and answer.lower() in t.lower())]
+    nearest = max(silent, key=lambda t: len(spans.content(t) & spans.content(question)))
+    read = [text, nearest, *rng.sample(silent, 2)] if kind == "+" else [text, *rng.sample(silent, 2)]
+    longer = lambda t: next((row["t"] for row in spans.in_longer(rng, [spans.row(question, t, None, "near")], silent)), t)
+    read = [longer(t) if rng.random() < LONGER_SHARE else t for t in read]
+    return Turn(question, [in_form(t) for t in read], is_answered=kind == "+")
+
+
+def reading_turn(rng, item):
+    question, positives, others = item
+    others = sorted(others, key=lambda t: -len(spans.content(t) & spans.content(question)))
+    texts = [*positives, *others[:2], *rng.sample(others[2:], min(2, len(others[2:])))]
+    return Turn(question, [in_form(t) for t in texts], is_answered=bool(positives))
+
+
+def reading_items():
+    for told in memory_tasks.all_reading():
+        notes = [text for _, text in told["N"]]
+        for question, answer in told["QA"]:
+            if re.search(r"don't know|not told|haven't told", answer):
+                yield question, [], notes
+            elif tell := [note for note in notes if spans.locate(note, answer)]:
+                yield question, tell[:1], [note for note in notes if note not in tell]
+
+
+def of_near(rng, of_histories, of_notebooks):
+    texts = [text for text, _ in spans.near()]
+    kept = [item for i, item in enumerate(spans.near()) if i % KEPT_OUT]
+    asked = {kind: [(text, kind, q) for text, questions in kept for k, q in questions if k == kind] for kind in "+-"}
+    reading = list(reading_items())
+    while True:
+        part = rng.random()
+        if part < 0.5:
+            yield near_turn(rng, rng.choice(asked["+" if part < 0.25 else "-"]), texts)
+            continue
+        items = of_histories if part < 0.83 else of_notebooks
+        yield reading_turn(rng, rng.choice(reading)) if part < 0.7 else item_turn(rng, rng.choice(items), NEAR_NEGATIVES)
 
 
 def batches(rng, turns, tokenizer):
@@ -292,8 +350,8 @@ class Answers(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.slope = nn.Parameter(torch.tensor(0.7))
-        self.bias = nn.Parameter(torch.tensor(-6.0))
+        self.slope = nn.Parameter(torch.tensor(0.8))
+        self.bias = nn.Parameter(torch.tensor(-7.0))
 
     def loss(self, scores, is_answered):
         right = torch.zeros_like(scores)
@@ -337,9 +395,8 @@ def train(model, turns, tokenizer, minutes, out, rate=LEARNING_RATE, answers_sha
         judged.append(sum(answering).item() / len(answering) if answering else 0.0)
         right += [int(s.argmax() == 0) for turn, s in scored if turn.is_answered]
         if step % 20 == 0:
-            print(f"step {step} {time.time() - start:.0f} s loss {np.mean(losses[-50:]):.3f} "
-                  f"first {np.mean(right[-50 * TURNS:]):.3f} answers {np.mean(judged[-50:]):.3f} "
-                  f"at {-answers.bias.item() / answers.slope.item():.2f}", flush=True)
+            print(f"step {step} {time.time() - start:.0f} s loss {np.mean(losses[-50:]):.3f} first {np.mean(right[-50 * TURNS:]):.3f} "
+                  f"answers {np.mean(judged[-50:]):.3f} at {-answers.bias.item() / answers.slope.item():.2f}", flush=True)
         if time.time() - saved > 240:
             save(model.state_dict(), out)
             saved = time.time()
@@ -365,51 +422,75 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("--minilm", "--training", "--embedder", "--out"):
         parser.add_argument(name, required=True)
-    parser.add_argument("--open-minutes", type=float, default=52.0)
-    parser.add_argument("--history-minutes", type=float, default=58.0)
-    parser.add_argument("--notebook-minutes", type=float, default=45.0)
+    for name, minutes in (("open", 52.0), ("history", 58.0), ("notebook", 45.0), ("near", 35.0)):
+        parser.add_argument(f"--{name}-minutes", type=float, default=minutes)
+    parser.add_argument("--start", help="reranker.gguf: only the last training, from its weights")
     args = parser.parse_args()
-    out = Path(args.out)
-    out.mkdir(parents=True, exist_ok=True)
+    (out := Path(args.out)).mkdir(parents=True, exist_ok=True)
     torch.manual_seed(1)
     tokenizer = Tokenizer.from_file(f"{args.minilm}/tokenizer.json")
     tokenizer.no_padding()
     tokenizer.no_truncation()
     encoder = BertModel.from_pretrained(args.minilm, add_pooling_layer=False)
     kept = out / "pairs.jsonl"
-    if not kept.exists():
+    if not kept.exists() and not args.start:
         pairs = make_pairs(args, encoder, tokenizer)
         kept.write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
-    pairs = [json.loads(line) for line in kept.open()]
+    pairs = [json.loads(line) for line in kept.open()] if kept.exists() else []
     pairs += [p for p in pairs if p["s"] in ("human", "dialogue")] * 3
     random.Random(1).shuffle(pairs)
-    of_histories = [item for path in histories.training() for item in history_items(path, encoder, tokenizer)]
-    of_notebooks = [item for path in notebooks.training() for item in notebook_items(path, encoder, tokenizer)]
-    print(f"{len(pairs)} questions about open text, {len(of_histories)} about histories, {len(of_notebooks)} about notebooks",
-          flush=True)
-
+    nearest = None if args.start else encoder
+    of_histories = [item for path in histories.training() for item in history_items(path, nearest, tokenizer)]
+    of_notebooks = [item for path in notebooks.training() for item in notebook_items(path, nearest, tokenizer)]
+    print(f"{len(pairs)} questions about open text, {len(of_histories)} about histories, {len(of_notebooks)} about notebooks")
     rows, words = starter_words(args.embedder, tokenizer)
     with torch.no_grad():
         encoder.embeddings.word_embeddings.weight[rows] = words
     model = Reranker(encoder)
-    if (out / "open.pt").exists():
-        model.load_state_dict(torch.load(out / "open.pt"), strict=False)
+    if args.start:
+        model = read(args.start, args.minilm, args.embedder, tokenizer)
     else:
         begin = copied(model, zeroed=HEAD)
-        train(model, of_open(random.Random(5), pairs), tokenizer, args.open_minutes, out / "open.part")
-        model.load_state_dict(mixed(begin, model.state_dict(), TRAINED_SHARE))
-        save(model.state_dict(), out / "open.pt")
-    if (out / "histories.pt").exists():
-        model.load_state_dict(torch.load(out / "histories.pt"), strict=False)
-    else:
+        stage(model, out / "open", lambda to: train(model, of_open(random.Random(5), pairs), tokenizer, args.open_minutes, to),
+              lambda end: mixed(begin, end, TRAINED_SHARE))
         turns = of_items(random.Random(5), of_histories, pairs)
-        train(model, turns, tokenizer, args.history_minutes, out / "histories.part")
-        save(model.state_dict(), out / "histories.pt")
-    turns = of_items(random.Random(6), of_histories, pairs, of_notebooks, NOTEBOOKS_SHARE)
-    begin = copied(model)
-    train(model, turns, tokenizer, args.notebook_minutes, out / "reranker.part", NOTEBOOKS_LEARNING_RATE, ANSWERS_SHARE)
-    model.load_state_dict(mixed(begin, model.state_dict(), NOTEBOOKS_TRAINED_SHARE))
-    save(model.state_dict(), out / "reranker.pt")
+        stage(model, out / "histories", lambda to: train(model, turns, tokenizer, args.history_minutes, to))
+        last = of_items(random.Random(6), of_histories, pairs, of_notebooks, NOTEBOOKS_SHARE)
+        before = copied(model)
+        stage(model, out / "notebooks", lambda to: train(model, last, tokenizer, args.notebook_minutes, to, NOTEBOOKS_LEARNING_RATE,
+                                                          ANSWERS_SHARE), lambda end: mixed(before, end, NOTEBOOKS_TRAINED_SHARE))
+    turns = of_near(random.Random(6), of_histories, of_notebooks)
+    stage(model, out / "near", lambda to: train(model, turns, tokenizer, args.near_minutes, to, NEAR_RATE, answers_share=1.0))
+
+
+def stage(model, path, run, mixed=lambda end: end):
+    """A training, unless its end is in --out."""
+    if path.with_suffix(".pt").exists():
+        model.load_state_dict(torch.load(path.with_suffix(".pt")), strict=False)
+        return
+    run(path.with_suffix(".part"))
+    model.load_state_dict(mixed(model.state_dict()))
+    save(model.state_dict(), path.with_suffix(".pt"))
+
+
+def read(path, minilm, embedder, tokenizer):
+    """The model of a file that convert.py or quantise.py wrote."""
+    model = Reranker(BertModel.from_pretrained(minilm, add_pooling_layer=False))
+    state, _ = convert.read_encoder(path, len(model.encoder.encoder.layer))
+    file = gguf.GGUFReader(path)
+    head = {t.name: torch.tensor(t.data) for t in file.tensors if t.name in HEAD}
+    value = lambda name: torch.tensor(float(file.fields[f"inglenook.reranker.{name}"].parts[-1][0]))
+    rows, words = starter_words(embedder, tokenizer)
+    positions = state.pop("embeddings.position_embeddings.weight")
+    with torch.no_grad():
+        model.encoder.embeddings.word_embeddings.weight[rows] = words
+        model.encoder.embeddings.position_embeddings.weight[: len(positions)] = positions
+        model.encoder.load_state_dict(state, strict=False)
+        for name in ("gate", "value", "first"):
+            getattr(model, name).weight[0] = head[f"{name}.weight"]
+        model.first.bias[0] = value("bias")
+        model.scale.copy_(value("scale"))
+    return model
 
 
 if __name__ == "__main__":

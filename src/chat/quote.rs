@@ -343,7 +343,7 @@ mod tests {
     fn an_answer_says_how_sure_it_is() {
         let sureness = |score| answered("Where do I live?", Some(score)).unwrap().cited.sureness;
         assert_eq!(sureness(15.0), Some(Sureness::Sure));
-        assert_eq!(sureness(9.0), Some(Sureness::FairlySure));
+        assert_eq!(sureness(10.0), Some(Sureness::FairlySure));
         assert_eq!(sureness(8.0), Some(Sureness::Guessing));
     }
 }

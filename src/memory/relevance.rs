@@ -176,8 +176,8 @@ impl Default for Relevance {
                 -9.3,
                 [0.0, 4.05, 0.6, 2.75, 1.0, 1.7, 1.65, 1.8, 0.5, 0.75],
             ),
-            reranking: Reranking { bias: 0.0, features: [0.7, 0.4, -0.3, -0.15] },
-            answering: Reranking { bias: -8.5, features: [0.0, 0.95, 0.0, 0.5] },
+            reranking: Reranking { bias: 0.85, features: [0.8, 0.4, -0.4, 0.2] },
+            answering: Reranking { bias: -11.6, features: [0.0, 1.23, 0.0, 0.5] },
         }
     }
 }
