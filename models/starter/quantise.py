@@ -9,6 +9,7 @@ algorithm 1), by what the layers read of some 170 questions of the training.
 """
 
 import argparse
+import contextlib
 import itertools
 import random
 
@@ -27,8 +28,7 @@ BLOCK, SCALE, N_BLOCKS, DAMPING = 32, 16 / 15, 14, 0.01
 
 def quantised(weight, products):
     """A matrix's weights on the grid, and its scales [rows, blocks]; `products` are those of its inputs, XᵀX."""
-    weight, products = weight.clone().double(), products.double()
-    n = weight.shape[1]
+    weight, products, n = weight.clone().double(), products.double(), weight.shape[1]
     products += torch.eye(n) * DAMPING * products.diag().mean()
     inverse = torch.linalg.cholesky(torch.cholesky_inverse(torch.linalg.cholesky(products)), upper=True)
     out, of_blocks = torch.zeros_like(weight), []
@@ -59,10 +59,16 @@ def packed(weight, of_blocks):
 def products_of(encoder, inputs, module):
     """XᵀX of what a module reads, without padding."""
     total = torch.zeros(module.in_features, module.in_features)
+
+    def add(_, read):
+        total.add_(read[0][mask == 1].T @ read[0][mask == 1])
+        raise StopIteration  # what follows is not needed
+
+    hook = module.register_forward_pre_hook(add)
     for ids, mask in inputs:
-        hook = module.register_forward_pre_hook(lambda _, read: (total.add_(read[0][mask == 1].T @ read[0][mask == 1]), None)[1])
-        encoder(input_ids=ids, attention_mask=mask)
-        hook.remove()
+        with contextlib.suppress(StopIteration):
+            encoder(input_ids=ids, attention_mask=mask)
+    hook.remove()
     return total
 
 
@@ -86,7 +92,7 @@ def main():
     model = training.read(args.start, args.minilm, args.embedder, tokenizer)
     model.load_state_dict(torch.load(args.weights), strict=False)
     encoder, inputs, found = model.encoder.eval(), texts_read(tokenizer), {}
-    for i, layer in enumerate(encoder.encoder.layer):
+    for layer in encoder.encoder.layer:
         reads = layer.attention.self
         for modules in ([reads.query, reads.key, reads.value], [layer.attention.output.dense], [layer.intermediate.dense], [layer.output.dense]):
             products = products_of(encoder, inputs, modules[0])
@@ -94,7 +100,6 @@ def main():
                 weight, of_blocks = quantised(module.weight.data, products)
                 module.weight.data.copy_(weight)
                 found[id(module)] = packed(weight, of_blocks)
-        print(f"layer {i}", flush=True)
     modules, names = dict(encoder.named_modules()), convert.encoder_names(len(encoder.encoder.layer))
     rows = {f"{target}.weight": found[id(modules[source])] for target, source in names if id(modules[source]) in found}
     training.save(model.state_dict(), args.weights + ".quantised")

@@ -240,8 +240,7 @@ FILLER = [line.strip() for line in """Nothing else was said on that day.|Not muc
 
 def in_longer(rng, rows, texts=None):
     """The same questions, with other things told before and after what is read."""
-    texts = sorted({row["t"] for row in rows} if texts is None else texts)
-    texts = [text for text in texts if len(text) < 170]
+    texts = sorted(text for text in (texts or {row["t"] for row in rows}) if len(text) < 170)
     for told in rows:
         answer = told["t"][told["a"]: told["b"]].lower() if told["a"] >= 0 else "\n"
         others = rng.sample(FILLER, 3) if rng.random() < 0.2 else rng.sample(texts, 8)
