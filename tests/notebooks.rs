@@ -174,7 +174,7 @@ fn paraphrased_questions_find_what_was_told() {
     });
     // At least so many right; at most so many wrong, stated of what was never told, and offered. Without the reranker, by
     // the rules: 0.24 and 0.04; 0.08 and 0.16.
-    let bounds = [[0.60, 0.13, 0.09, 0.20], [0.62, 0.185, 0.09, 0.26]];
+    let bounds = [[0.60, 0.13, 0.09, 0.20], [0.62, 0.17, 0.09, 0.26]];
     for (figures, bounds) in figures.iter().zip(bounds) {
         let Figures { n_questions, right, wrong, n_absent, stated, offered } = figures;
         let [right, wrong] = [right, wrong].map(|n| n / n_questions);

@@ -128,23 +128,26 @@ def encoder_names(n_layers):
         yield from ((f"blk.{i}.{target}", f"encoder.layer.{i}.{source}") for target, source in parts.items())
 
 
-def read_encoder(path, n_layers):
-    """The weights of `encoder`'s file by the library's names (of the positions the first ones), and those of heads (`head.NAME.weight`, …)."""
+def load_encoder(path, bert):
+    """Fills a library's BERT with what `encoder` wrote (no words; of the positions the first ones); all the file's tensors, by name."""
     found = {t.name: torch.tensor(gguf.quants.dequantize(t.data, t.tensor_type)) for t in gguf.GGUFReader(path).tensors}
-    out = {f"{source}.{x}": found[f"{target}.{x}"] for target, source in encoder_names(n_layers) for x in ("weight", "bias")}
-    out["embeddings.token_type_embeddings.weight"] = found["token_types.weight"]
-    out["embeddings.position_embeddings.weight"] = found["position_embd.weight"].float()
-    return out, {name: x for name, x in found.items() if name.startswith("head.")}
+    names = encoder_names(len(bert.encoder.layer))
+    layers = {f"{source}.{x}": found[f"{target}.{x}"] for target, source in names for x in ("weight", "bias")}
+    layers["embeddings.token_type_embeddings.weight"] = found["token_types.weight"]
+    positions = found["position_embd.weight"].float()
+    bert.embeddings.position_embeddings.weight.data[: len(positions)] = positions
+    bert.load_state_dict(layers, strict=False)
+    return found
 
 
 def layers_in(tensors):
     return 1 + max(int(k.split(".")[2]) for k in tensors if k.startswith("encoder.layer."))
 
 
-def reranker(minilm, weights, out, bytes_of=None):
+def reranker(minilm, state, out, bytes_of=None):
     """Its words are the embedder's, so they are not in its file."""
     config = json.loads((Path(minilm) / "config.json").read_text())
-    state = {k: v.float().numpy() for k, v in torch.load(weights).items()}
+    state = {k: v.float().numpy() for k, v in state.items()}
     tensors = {k.removeprefix("encoder."): v for k, v in state.items() if k.startswith("encoder.")}
     n_layers = layers_in(tensors)
     writer = bert_writer(out, "inglenook-reranker", config, n_layers)
@@ -171,4 +174,4 @@ if __name__ == "__main__":
     if args.command == "embedder":
         embedder(args.minilm, args.student, args.out)
     else:
-        reranker(args.minilm, args.weights, args.out)
+        reranker(args.minilm, torch.load(args.weights), args.out)

@@ -3,11 +3,20 @@
 import gguf
 import numpy as np
 import torch
+from tokenizers import Tokenizer
 
 
 def autocast():
     """bf16 where the processor has it; it is sixty times slower than float32 where not."""
     return torch.autocast("cpu", dtype=torch.bfloat16, enabled=torch.cpu.get_capabilities()["avx512_bf16"])
+
+
+def whole_tokenizer(minilm):
+    """Pads nothing and cuts nothing."""
+    tokenizer = Tokenizer.from_file(f"{minilm}/tokenizer.json")
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
 
 
 def padded(rows):

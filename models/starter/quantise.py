@@ -15,13 +15,12 @@ import random
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer
 
 import convert
 import histories
 import notebooks
 import train_reranker as training
-from minilm import padded
+from minilm import padded, whole_tokenizer
 
 BLOCK, SCALE, N_BLOCKS, DAMPING = 32, 16 / 15, 14, 0.01
 
@@ -86,9 +85,7 @@ def main():
     for name in ("--minilm", "--embedder", "--start", "--weights", "--out"):
         parser.add_argument(name, required=True)
     args = parser.parse_args()
-    tokenizer = Tokenizer.from_file(f"{args.minilm}/tokenizer.json")
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
+    tokenizer = whole_tokenizer(args.minilm)
     model = training.read(args.start, args.minilm, args.embedder, tokenizer)
     model.load_state_dict(torch.load(args.weights), strict=False)
     encoder, inputs, found = model.encoder.eval(), texts_read(tokenizer), {}
@@ -102,8 +99,7 @@ def main():
                 found[id(module)] = packed(weight, of_blocks)
     modules, names = dict(encoder.named_modules()), convert.encoder_names(len(encoder.encoder.layer))
     rows = {f"{target}.weight": found[id(modules[source])] for target, source in names if id(modules[source]) in found}
-    training.save(model.state_dict(), args.weights + ".quantised")
-    convert.reranker(args.minilm, args.weights + ".quantised", args.out, rows)
+    convert.reranker(args.minilm, model.state_dict(), args.out, rows)
 
 
 if __name__ == "__main__":

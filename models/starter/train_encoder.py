@@ -21,7 +21,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer
 from torch import nn
 from torch.nn import functional
 from transformers import BertModel
@@ -29,7 +28,7 @@ from transformers import BertModel
 import changes
 import convert
 import spans
-from minilm import autocast, padded, starter_words
+from minilm import autocast, padded, starter_words, whole_tokenizer
 
 # Of a longer text the beginning and the end are read: what asks is often the last sentence.
 TOKENS_BEGINNING, TOKENS_END = 24, 40
@@ -164,11 +163,9 @@ class Encoder(nn.Module):
         if SPAN in self.heads:
             nn.init.zeros_(self.heads[SPAN].weight)
         if args.start and args.start.endswith(".gguf"):
-            layers, heads = convert.read_encoder(args.start, args.layers)
-            positions = layers.pop("embeddings.position_embeddings.weight")
-            self.trunk.embeddings.position_embeddings.weight.data[: len(positions)] = positions
-            known = {f"trunk.{name}": x for name, x in layers.items()} | {name.replace("head.", "heads."): x for name, x in heads.items()}
-            self.load_state_dict(known, strict=False)
+            found = convert.load_encoder(args.start, self.trunk)
+            heads = {name.replace("head.", "heads."): x for name, x in found.items() if name.startswith("head.")}
+            self.load_state_dict(heads, strict=False)
         elif args.start:
             self.load_state_dict(torch.load(args.start), strict=False)
 
@@ -328,9 +325,7 @@ def main():
     parser.add_argument("--only-fold", action="store_true", help="the first only")
     parser.add_argument("--write-folds", help="write the folds' data to this folder, for another model; train nothing")
     args = parser.parse_args()
-    tokenizer = Tokenizer.from_file(f"{args.minilm}/tokenizer.json")
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
+    tokenizer = whole_tokenizer(args.minilm)
     tasks = [read_task(spec) for spec in args.head]
     if args.spans:
         tasks.append(Task(SPAN, [json.loads(line) for line in open(args.spans)], ["first", "last"]))

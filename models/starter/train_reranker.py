@@ -34,7 +34,6 @@ import gguf
 import numpy as np
 import snowballstemmer
 import torch
-from tokenizers import Tokenizer
 from torch import nn
 from torch.nn import functional
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -46,7 +45,7 @@ import memory_tasks
 import notebooks
 import spans
 from generator import answer, relation, topics
-from minilm import autocast, padded, starter_words
+from minilm import autocast, padded, starter_words, whole_tokenizer
 
 LICENCES = {"MIT", "Apache-2.0", "CC BY 4.0"}
 N_OPEN, N_INVENTED, N_CONTEXTS = 16_000, 9_000, 6_000
@@ -428,39 +427,41 @@ def main():
     args = parser.parse_args()
     (out := Path(args.out)).mkdir(parents=True, exist_ok=True)
     torch.manual_seed(1)
-    tokenizer = Tokenizer.from_file(f"{args.minilm}/tokenizer.json")
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    encoder = BertModel.from_pretrained(args.minilm, add_pooling_layer=False)
-    kept = out / "pairs.jsonl"
-    if not kept.exists() and not args.start:
+    tokenizer = whole_tokenizer(args.minilm)
+    encoder = None if args.start else BertModel.from_pretrained(args.minilm, add_pooling_layer=False)
+    of_histories = [item for path in histories.training() for item in history_items(path, encoder, tokenizer)]
+    of_notebooks = [item for path in notebooks.training() for item in notebook_items(path, encoder, tokenizer)]
+    print(f"{len(of_histories)} questions about histories, {len(of_notebooks)} about notebooks", flush=True)
+    if args.start:
+        model = read(args.start, args.minilm, args.embedder, tokenizer)
+    else:
+        model = up_to_notebooks(args, encoder, tokenizer, of_histories, of_notebooks)
+    turns = of_near(random.Random(6), of_histories, of_notebooks)
+    stage(model, out / "near", lambda to: train(model, turns, tokenizer, args.near_minutes, to, NEAR_RATE, answers_share=1.0))
+
+
+def up_to_notebooks(args, encoder, tokenizer, of_histories, of_notebooks):
+    kept = (out := Path(args.out)) / "pairs.jsonl"
+    if not kept.exists():
         pairs = make_pairs(args, encoder, tokenizer)
         kept.write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
-    pairs = [json.loads(line) for line in kept.open()] if kept.exists() else []
+    pairs = [json.loads(line) for line in kept.open()]
     pairs += [p for p in pairs if p["s"] in ("human", "dialogue")] * 3
     random.Random(1).shuffle(pairs)
-    nearest = None if args.start else encoder
-    of_histories = [item for path in histories.training() for item in history_items(path, nearest, tokenizer)]
-    of_notebooks = [item for path in notebooks.training() for item in notebook_items(path, nearest, tokenizer)]
-    print(f"{len(pairs)} questions about open text, {len(of_histories)} about histories, {len(of_notebooks)} about notebooks")
     rows, words = starter_words(args.embedder, tokenizer)
     with torch.no_grad():
         encoder.embeddings.word_embeddings.weight[rows] = words
     model = Reranker(encoder)
-    if args.start:
-        model = read(args.start, args.minilm, args.embedder, tokenizer)
-    else:
-        begin = copied(model, zeroed=HEAD)
-        stage(model, out / "open", lambda to: train(model, of_open(random.Random(5), pairs), tokenizer, args.open_minutes, to),
-              lambda end: mixed(begin, end, TRAINED_SHARE))
-        turns = of_items(random.Random(5), of_histories, pairs)
-        stage(model, out / "histories", lambda to: train(model, turns, tokenizer, args.history_minutes, to))
-        last = of_items(random.Random(6), of_histories, pairs, of_notebooks, NOTEBOOKS_SHARE)
-        before = copied(model)
-        stage(model, out / "notebooks", lambda to: train(model, last, tokenizer, args.notebook_minutes, to, NOTEBOOKS_LEARNING_RATE,
-                                                          ANSWERS_SHARE), lambda end: mixed(before, end, NOTEBOOKS_TRAINED_SHARE))
-    turns = of_near(random.Random(6), of_histories, of_notebooks)
-    stage(model, out / "near", lambda to: train(model, turns, tokenizer, args.near_minutes, to, NEAR_RATE, answers_share=1.0))
+    begin = copied(model, zeroed=HEAD)
+    stage(model, out / "open", lambda to: train(model, of_open(random.Random(5), pairs), tokenizer, args.open_minutes, to),
+          lambda end: mixed(begin, end, TRAINED_SHARE))
+    turns = of_items(random.Random(5), of_histories, pairs)
+    stage(model, out / "histories", lambda to: train(model, turns, tokenizer, args.history_minutes, to))
+    last = of_items(random.Random(6), of_histories, pairs, of_notebooks, NOTEBOOKS_SHARE)
+    before = copied(model)
+    stage(model, out / "notebooks", lambda to: train(model, last, tokenizer, args.notebook_minutes, to, NOTEBOOKS_LEARNING_RATE,
+                                                      ANSWERS_SHARE), lambda end: mixed(before, end, NOTEBOOKS_TRAINED_SHARE))
+    return model
 
 
 def stage(model, path, run, mixed=lambda end: end):
@@ -476,18 +477,14 @@ def stage(model, path, run, mixed=lambda end: end):
 def read(path, minilm, embedder, tokenizer):
     """The model of a file that convert.py or quantise.py wrote."""
     model = Reranker(BertModel.from_pretrained(minilm, add_pooling_layer=False))
-    state, _ = convert.read_encoder(path, len(model.encoder.encoder.layer))
-    file = gguf.GGUFReader(path)
-    head = {t.name: torch.tensor(t.data) for t in file.tensors if t.name in HEAD}
-    value = lambda name: torch.tensor(float(file.fields[f"inglenook.reranker.{name}"].parts[-1][0]))
+    fields = gguf.GGUFReader(path).fields
+    value = lambda name: torch.tensor(float(fields[f"inglenook.reranker.{name}"].parts[-1][0]))
     rows, words = starter_words(embedder, tokenizer)
-    positions = state.pop("embeddings.position_embeddings.weight")
     with torch.no_grad():
         model.encoder.embeddings.word_embeddings.weight[rows] = words
-        model.encoder.embeddings.position_embeddings.weight[: len(positions)] = positions
-        model.encoder.load_state_dict(state, strict=False)
+        found = convert.load_encoder(path, model.encoder)
         for name in ("gate", "value", "first"):
-            getattr(model, name).weight[0] = head[f"{name}.weight"]
+            getattr(model, name).weight[0] = found[f"{name}.weight"]
         model.first.bias[0] = value("bias")
         model.scale.copy_(value("scale"))
     return model

@@ -81,7 +81,7 @@ impl Tense {
 
 const DAY: &str = r"mon(?:day)?|tues?(?:day)?|wed(?:nesday)?|thu(?:rs?(?:day)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?";
 
-const FULL_DAY: &str = r"monday|tuesday|wednesday|thursday|friday|saturday|sunday";
+pub(super) const FULL_DAY: &str = r"monday|tuesday|wednesday|thursday|friday|saturday|sunday";
 
 pub(super) const MONTH: &str =
     r"january|february|march|april|may|june|july|august|september|october|november|december";
@@ -231,12 +231,16 @@ pub(super) fn expression(
         return None;
     }
     if let Some(name) = get("dated") {
-        let month = get("nthmonth").map(|m| month_number(&m).ok_or(())).transpose().ok()?;
+        let wanted = weekday(&name)?;
+        let month = get("nthmonth").and_then(|month| month_number(&month));
         let nth = get("nth").or_else(|| get("barenth"))?.parse().ok()?;
         let lead = get("lead").filter(|lead| lead != "on");
         // "They moved it to Tuesday the 8th"
         let past = tense == Tense::Past && lead.is_none();
-        let meant = weekday_expression(dated_weekday(weekday(&name)?, nth, month, today, past)?);
+        let fits = |date: Date| {
+            date.weekday() == wanted && month.is_none_or(|month| month == date.month())
+        };
+        let meant = weekday_expression(nearest_nth(nth, today, past, fits)?);
         return Some(match lead {
             Some(lead) => Expression {
                 noun: format!("{lead} {}", meant.noun),
@@ -343,20 +347,19 @@ fn relative_weekday(rel: &str, wanted: Weekday, today: Date, tense: Tense) -> Op
     }))
 }
 
-/// "Thursday 18 March", "Monday the 7th": the nearest one; `None` where no such day is near, so that one of the two is wrong.
-fn dated_weekday(
-    wanted: Weekday,
+/// The nearest day, ahead or in the past, that is the nth of its month and fits; `None` where none is near: of "Friday 18 March" one
+/// of the two may be wrong.
+pub(super) fn nearest_nth(
     nth: i8,
-    month: Option<i8>,
     today: Date,
     past: bool,
+    fits: impl Fn(Date) -> bool,
 ) -> Option<Date> {
     (0..24).find_map(|n| {
-        let of = plus(today.first_of_month(), (if past { -n } else { n }).months());
-        let date = Date::new(of.year(), of.month(), nth).ok()?;
+        let month = plus(today.first_of_month(), (if past { -n } else { n }).months());
+        let date = Date::new(month.year(), month.month(), nth).ok()?;
         let lies = if past { date <= today } else { date >= today };
-        let fits = date.weekday() == wanted && month.is_none_or(|month| month == date.month());
-        (lies && fits).then_some(date)
+        (lies && fits(date)).then_some(date)
     })
 }
 

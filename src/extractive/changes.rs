@@ -381,6 +381,15 @@ impl Part {
             || !self.subject.is_empty() && self.subject == other.subject
     }
 
+    /// Whether one is somebody else's: "Leo's friend" beside "Leo", "the user's rent" beside the brother's.
+    pub fn has_other_owner(&self, other: &Self) -> bool {
+        let owns = |a: &Self, b: &Self| {
+            a.subject.intersection(&b.owners).any(|owner| !a.owners.contains(owner))
+        };
+        let both_owned = !self.owners.is_empty() && !other.owners.is_empty();
+        owns(self, other) || owns(other, self) || both_owned && self.owners != other.owners
+    }
+
     pub fn tail(&self) -> HashSet<&String> {
         self.stems.iter().filter(|s| !self.subject.contains(*s) && **s != self.verb).collect()
     }

@@ -13,7 +13,8 @@ use jiff::civil::{Date, DateTime};
 use regex::{Captures, Regex};
 
 use super::calendar::{
-    ANY_MONTH, Expression, MONTH, RELATIVE, Tense, back, expression, monday, month_number, plus,
+    ANY_MONTH, Expression, FULL_DAY, MONTH, RELATIVE, Tense, back, expression, monday,
+    month_number, nearest_nth, plus,
 };
 use super::lexicon::capitalise;
 use super::lists::Words;
@@ -146,14 +147,9 @@ fn with_days_of_months(text: &str, today: Date, past: bool, spans: &mut Vec<Date
             _ => !after.starts_with('-'),
         };
         let day: i8 = found[2].parse().ok().filter(|_| is_day)?;
-        let date = (0..12).find_map(|n| {
-            // "It got moved to the 16th"
-            let past = past && matches!(&*found[1].to_lowercase(), "on" | "from");
-            let months = if past { -n } else { n };
-            let month = plus(today.first_of_month(), months.months());
-            let date = Date::new(month.year(), month.month(), day).ok()?;
-            (if past { date <= today } else { date >= today }).then_some(date)
-        })?;
+        // "It got moved to the 16th"
+        let past = past && matches!(&*found[1].to_lowercase(), "on" | "from");
+        let date = nearest_nth(day, today, past, |_| true)?;
         Some((date, format!("{} {}", &found[1], long_date(date))))
     };
     let replaced = |found: &Captures<'_>| {
@@ -193,9 +189,9 @@ fn is_quoted(before: &str, after: &str) -> bool {
 
 /// What makes a habit of a weekday, behind it.
 static HABIT: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r"(?i)^(?:(?:,| and| or|, and) (?:mon|tues|wednes|thurs|fri|satur|sun)day)*(?:s\b| (?:morning|afternoon|evening|night)s\b)",
-    )
+    regex(&format!(
+        r"(?i)^(?:(?:,| and| or|, and) (?:{FULL_DAY}))*(?:s\b| (?:morning|afternoon|evening|night)s\b)"
+    ))
 });
 
 /// "The last Saturday of September", but "March of 2015".

@@ -73,13 +73,14 @@ fn denies(later: &Part, earlier: &Part, same_subject: bool) -> bool {
 pub(super) fn settles(later: &str, earlier: &str) -> bool {
     let lower = |text: &str| lexicon::words(text).map(str::to_lowercase).collect::<Vec<_>>();
     let stems = |text: &str| lexicon::content_stems(text).into_iter().collect::<HashSet<_>>();
-    let shared = |what: &str| stems(what).iter().any(|stem| stems(earlier).contains(stem));
-    lower(earlier).iter().any(|word| OWING.has(word))
-        && SETTLES.match_any(&lower(later))
-        && given_back(later).is_none_or(|what| {
-            shared(&what) || lower(&what).iter().any(|word| IT.contains(&word.as_str()))
-        })
-        && stems(later).intersection(&stems(earlier)).any(|stem| stem != "user")
+    let words = lower(later);
+    if !lower(earlier).iter().any(|word| OWING.has(word)) || !SETTLES.match_any(&words) {
+        return false;
+    }
+    let of_earlier = stems(earlier);
+    let is_it = |what: &str| lower(what).iter().any(|word| IT.contains(&word.as_str()));
+    given_back(later).is_none_or(|what| !stems(&what).is_disjoint(&of_earlier) || is_it(&what))
+        && stems(later).intersection(&of_earlier).any(|stem| stem != "user")
 }
 
 /// What may stand for anything lent.
@@ -242,13 +243,10 @@ fn same_frame(later: &Part, earlier: &Part, same_subject: bool) -> bool {
     }
     let (a, b) = (&earlier.subject, &later.subject);
     // "The meeting" is "the meeting with Tom"; "Leo" is not "Leo's friend", nor is "my rent" my brother's.
-    let has_other_owner = a
-        .intersection(&later.owners)
-        .any(|owner| !earlier.owners.contains(owner))
-        || b.intersection(&earlier.owners).any(|owner| !later.owners.contains(owner))
-        || !earlier.owners.is_empty() && !later.owners.is_empty() && earlier.owners != later.owners;
     let about = same_subject
-        || !has_other_owner && !b.is_empty() && (b.is_subset(a) || !a.is_empty() && a.is_subset(b));
+        || !later.has_other_owner(earlier)
+            && !b.is_empty()
+            && (b.is_subset(a) || !a.is_empty() && a.is_subset(b));
     // "is the Monday after, as I have 2B then" is no age.
     let is_age = |part: &Part| part.statement.attribute.as_deref() == Some("age");
     if !about || later.verb != earlier.verb || is_age(earlier) != is_age(later) {
